@@ -1,0 +1,1 @@
+"""The planning core: bytes and steps only; it imports without any TVM."""

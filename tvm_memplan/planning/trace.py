@@ -1,0 +1,86 @@
+"""What a program does to memory, as a small tree: the only thing a dialect has to produce.
+
+A trace is read in order. `Alloc` says in which loop or branch a buffer's storage comes to exist, `Step` is one
+statement that reads and writes buffers, `Loop` repeats its body any number of times (zero included), `Branch`
+runs one of two bodies, and `Alias` gives an allocation another name. `live_ranges` turns it into live ranges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from tvm_memplan.planning.model import Kind
+
+
+@dataclass(frozen=True)
+class Alloc:
+    """Storage for `buffer` (a name) comes to exist here, in the innermost enclosing loop or branch.
+
+    The same name may be allocated at several places (an operator that is called twice): each place starts a live
+    range of its own, and all of them share one offset. `size` and `alignment` are in bytes.
+    """
+
+    buffer: str
+    size: int
+    alignment: int = 1
+    scope: str = "global"
+    kind: Kind = Kind.WORKSPACE
+    operator: str = ""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """From here on `name` is another name for the storage of `of` (an allocation or an alias)."""
+
+    name: str
+    of: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement: everything it reads and writes is alive together.
+
+    `reads` and `writes` are names of allocations or aliases. `operator` is what people call the step.
+    """
+
+    operator: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The body runs zero or more times. A `while` condition is a `Step` at the head of the body."""
+
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Exactly one of the two bodies runs. The condition is a `Step` before the branch."""
+
+    then: tuple[Node, ...]
+    orelse: tuple[Node, ...] = ()
+
+
+Node = Union[Alloc, Alias, Step, Loop, Branch]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole program.
+
+    Parameters
+    ----------
+    body : tuple of Node
+        What happens, in order.
+    live_in : frozenset of str
+        Allocations whose value exists before the first step.
+    live_out : frozenset of str
+        Allocations or aliases whose value is needed after the last step.
+    """
+
+    body: tuple[Node, ...]
+    live_in: frozenset[str] = frozenset()
+    live_out: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""Reports: the numbers of a plan, and ways to show them."""

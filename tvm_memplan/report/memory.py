@@ -1,0 +1,110 @@
+"""`MemoryReport`: the numbers of one plan, as frozen values that every output format starts from.
+
+Three figures per pool, all counted with the same alignment: *naive* (nothing shares a byte), *planned* (the
+arena) and *bound* (no packing can be smaller), with naive >= planned >= bound unless something is pinned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm_memplan.planning.model import Kind, LiveRange
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """One row of the allocation table; sizes and offsets in bytes, live ranges in steps."""
+
+    name: str
+    operator: str
+    kind: Kind
+    scope: str
+    size: int
+    alignment: int
+    live_ranges: tuple[LiveRange, ...]
+    pool: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class LeftAlone:
+    """A buffer that was not planned, and why. `size` is in bytes, None where it is not known."""
+
+    name: str
+    function: str
+    scope: str
+    size: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Where the bound is reached: the step, the operator there, and who is alive, largest first."""
+
+    step: int
+    operator: str
+    holders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PoolFigures:
+    """The figures of one pool, in bytes. `bound_kind` says what the bound is: pressure or clique."""
+
+    pool: str
+    capacity: int | None
+    alignment: int
+    naive: int
+    planned: int
+    bound: int
+    bound_kind: str
+    peak: Peak | None
+
+    @property
+    def reuse(self) -> float:
+        """The share of the naive memory that sharing saves, ``1 - planned / naive``."""
+        return 1 - self.planned / self.naive if self.naive else 0.0
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """All that is known about a planned model or function.
+
+    Parameters
+    ----------
+    model : str
+        What was planned.
+    target : str
+        The TVM target, empty where none is involved.
+    planner : str
+        The planner that made the plan.
+    pools : tuple of PoolFigures
+        One per pool that holds something, in order of preference.
+    allocations : tuple of Allocation
+        Every planned buffer, in the order of first use.
+    steps : tuple of str
+        The operator of every step; live ranges index into it.
+    left_alone : tuple of LeftAlone
+        What was not planned.
+    notes : tuple of str
+        Anything else the reader must know to trust the figures.
+    """
+
+    model: str
+    target: str
+    planner: str
+    pools: tuple[PoolFigures, ...]
+    allocations: tuple[Allocation, ...]
+    steps: tuple[str, ...]
+    left_alone: tuple[LeftAlone, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def pool(self, name: str) -> PoolFigures:
+        """The figures of the pool called `name`; KeyError when it holds nothing."""
+        for figures in self.pools:
+            if figures.pool == name:
+                return figures
+        raise KeyError(name)
+
+    def total(self, kind: Kind) -> int:
+        """Sum of the sizes of all buffers of one kind, in bytes (each counted once, nothing shared)."""
+        return sum(row.size for row in self.allocations if row.kind is kind)

@@ -1,0 +1,1 @@
+"""TVM passes, one a file."""
