@@ -1,0 +1,38 @@
+"""Look without touching: the memory figures of a module of lowered PrimFuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm_memplan.dialects.line import tir_dialect
+from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.transform.function_plan import plan_function
+
+
+def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> dict[str, MemoryReport]:
+    """Plan every PrimFunc of `module` and return the numbers; the module stays as it is.
+
+    Parameters
+    ----------
+    module : IRModule
+        After StorageFlatten and FlattenBuffer; functions that are not PrimFuncs are passed over.
+    planner : str
+        Name of a planner.
+    alignment : int
+        Bytes; see `tvm_memplan.transform.PlanMemory`.
+
+    Returns
+    -------
+    dict of str to MemoryReport
+        By function name, in alphabetical order; the body of a parallel loop with allocations of its own has an
+        entry ``function/loop``, whose arena exists once per worker.
+    """
+    tir_dialect()
+    from tvm import tir
+
+    reports: dict[str, MemoryReport] = {}
+    for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
+        if isinstance(function, tir.PrimFunc):
+            for report in plan_function(function, str(variable.name_hint), planner, alignment).reports():
+                reports[report.model] = report
+    return reports

@@ -1,0 +1,62 @@
+"""Which TVM line is installed: the one place that knows versions.
+
+The *Relay line* (TVM 0.19) has `tvm.relay` and `tvm.tir` with nested allocations; the *Relax line* (0.25 and newer)
+has `tvm.relax` and the flat `tvm.tirx`. Both are the module `tvm`, so an environment has at most one of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from types import ModuleType
+
+from tvm_memplan.errors import MissingDependency, UnsupportedIR
+
+RELAY = "relay"
+RELAX = "relax"
+
+
+def installed_line() -> str | None:
+    """Return ``"relay"``, ``"relax"`` or None when no TVM is installed. Does not import TVM."""
+    if importlib.util.find_spec("tvm") is None:
+        return None
+    return RELAY if importlib.util.find_spec("tvm.relay") is not None else RELAX
+
+
+def require_relay_line(what: str) -> None:
+    """Make sure that the Relay line is there to do `what`.
+
+    Raises
+    ------
+    MissingDependency
+        When there is no TVM, or it is of the Relax line; the message names the extra to install.
+    """
+    line = installed_line()
+    if line != RELAY:
+        found = "no TVM is installed" if line is None else "the installed TVM has no Relay (it is of the Relax line)"
+        raise MissingDependency(f"{what} needs TVM 0.19, but {found}: pip install 'tvm-memplan[relay]'")
+    # Without this every target tries to download tuned schedules when the first operator is lowered.
+    os.environ.setdefault("TOPHUB_LOCATION", "NONE")
+
+
+def tir_dialect() -> ModuleType:
+    """Return the reader and writer of the installed line's tensor IR: a module with `capture` and `rewrite`.
+
+    Raises
+    ------
+    MissingDependency
+        When no TVM is installed.
+    UnsupportedIR
+        When the installed line's tensor IR cannot be read yet.
+    """
+    line = installed_line()
+    if line is None:
+        raise MissingDependency("planning TIR needs TVM: pip install 'tvm-memplan[relay]'")
+    if line == RELAX:
+        raise UnsupportedIR(
+            "the TIR passes read TVM 0.19 only; this TVM has the newer tirx, which is not supported yet: "
+            "install 'tvm-memplan[relay]' in an environment of its own"
+        )
+    from tvm_memplan.dialects import tir
+
+    return tir

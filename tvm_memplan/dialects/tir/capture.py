@@ -1,0 +1,349 @@
+"""Read a lowered PrimFunc into traces, one per region.
+
+Every `Allocate` becomes an `Alloc` in the loop or branch that holds it, every store, call and condition becomes a
+`Step` that reads and writes roots. A root is left alone, with a reason, as soon as something happens to it that is
+not understood; the rest of the function is planned all the same. What is left alone keeps its own `Allocate`.
+
+Left alone on purpose: scopes other than global, allocations inside device launches, vectorised loops and virtual
+threads (later passes give those one copy per thread or lane), sizes that are not constants, pointers that are
+stored or computed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tvm import tir
+
+from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.tir.expressions import BORROWING_CALLS, NotUnderstood, call_name, walk
+from tvm_memplan.dialects.tir.storage import (
+    PointerAlias,
+    Storage,
+    element_bytes,
+    pointer_alias,
+    scope_of,
+    size_of,
+    why_not_planned,
+)
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
+from tvm_memplan.report.memory import LeftAlone
+
+# Attributes on a storage variable that a planned buffer satisfies by itself, so that the rewriter may drop them.
+DROPPED_ATTRIBUTES = frozenset({"storage_alignment"})
+
+
+def capture(function: Any, name: str, alignment: int = 1) -> Captured:
+    """Read `function` (a PrimFunc after StorageFlatten and FlattenBuffer).
+
+    Parameters
+    ----------
+    function : PrimFunc
+        Not changed.
+    name : str
+        The function's name, for messages and reports.
+    alignment : int
+        Bytes; every buffer is aligned to at least this.
+
+    Returns
+    -------
+    Captured
+        Its regions and what has to be left alone.
+
+    Raises
+    ------
+    UnsupportedIR
+        When an allocation is larger than any address space.
+    """
+    reader = _Reader(name, alignment)
+    try:
+        nodes = reader.statement(function.body)
+    except NotUnderstood as problem:
+        return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
+    return reader.captured(nodes)
+
+
+def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
+    found: list[LeftAlone] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.Allocate):
+            found.append(LeftAlone(node.buffer_var.name, name, scope_of(node.buffer_var), size_of(node), reason))
+
+    tir.stmt_functor.post_order_visit(function.body, visit)
+    return found
+
+
+class _Reader:
+    """One pass over one function; the names of roots are unique in the function."""
+
+    def __init__(self, function: str, alignment: int) -> None:
+        self.function = function
+        self.alignment = alignment
+        self.storages: dict[Any, Storage] = {}
+        self.aliases: dict[Any, PointerAlias] = {}
+        self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
+        self.names: set[str] = set()
+        self.outside: list[str] = []  # why an allocation here cannot be planned, innermost last
+        self.region = [0]
+        self.regions: list[tuple[str, Any, tuple[Node, ...]]] = [("body", None, ())]
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def captured(self, nodes: tuple[Node, ...]) -> Captured:
+        """Cut what was read into regions, without the storages that are left alone."""
+        self.regions[0] = ("body", None, nodes)
+        regions = []
+        for index, (name, anchor, body) in enumerate(self.regions):
+            mine = {s.name: s.var for s in self.storages.values() if s.region == index and not s.reason}
+            if mine:
+                regions.append(Region(name, Trace(_only(body, mine)), anchor, mine))
+        left = tuple(
+            LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in self.storages.values() if s.reason
+        )
+        return Captured(self.function, tuple(regions), left, dict(self.aliases))
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def statement(self, stmt: Any) -> tuple[Node, ...]:
+        """The nodes of one statement, its body included."""
+        read = getattr(self, f"_{type(stmt).__name__}", None)
+        if read is None:
+            raise NotUnderstood(
+                f"statement {type(stmt).__name__} is not lowered far enough: run after StorageFlatten and FlattenBuffer"
+            )
+        result: tuple[Node, ...] = read(stmt)
+        return result
+
+    def _SeqStmt(self, stmt: Any) -> tuple[Node, ...]:
+        return tuple(node for child in stmt.seq for node in self.statement(child))
+
+    def _BufferStore(self, stmt: Any) -> tuple[Node, ...]:
+        touched = _Touched(self)
+        touched.expression(stmt.value, keeps="it is stored in memory")
+        for index in stmt.indices:
+            touched.expression(index)
+        if stmt.predicate is not None:
+            touched.expression(stmt.predicate)
+        touched.access(stmt.buffer, len(stmt.indices), touched.writes)
+        return touched.steps(f"{stmt.buffer.name} = ...")
+
+    def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
+        label = call_name(stmt.value) if isinstance(stmt.value, tir.Call) else "evaluate"
+        if label in ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked"):
+            label = f"call {getattr(stmt.value.args[0], 'value', label)}"
+        return self._use(label, stmt.value)
+
+    def _LetStmt(self, stmt: Any) -> tuple[Node, ...]:
+        if stmt.var.dtype == "handle":
+            alias = pointer_alias(stmt.value, self.storages, self.aliases)
+            if alias is not None:
+                self.aliases[stmt.var] = alias
+                return self.statement(stmt.body)
+            touched = _Touched(self)
+            touched.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
+            return touched.steps(f"let {stmt.var.name}") + self.statement(stmt.body)
+        return self._use(f"let {stmt.var.name}", stmt.value) + self.statement(stmt.body)
+
+    def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
+        then = self.statement(stmt.then_case)
+        orelse = self.statement(stmt.else_case) if stmt.else_case is not None else ()
+        return (*self._use("if", stmt.condition), Branch(then, orelse))
+
+    def _While(self, stmt: Any) -> tuple[Node, ...]:
+        return (Loop(self._use("while", stmt.condition) + self.statement(stmt.body)),)
+
+    def _For(self, stmt: Any) -> tuple[Node, ...]:
+        head = self._use(f"for {stmt.loop_var.name}", stmt.min, stmt.extent)
+        runs = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value > 0
+        if stmt.kind == tir.ForKind.PARALLEL and not self.outside:
+            return (*head, Loop(self._parallel(stmt), at_least_once=runs))
+        reason = {
+            tir.ForKind.VECTORIZED: "it is allocated inside a vectorised loop",
+            tir.ForKind.THREAD_BINDING: "it is allocated inside a device launch",
+            tir.ForKind.PARALLEL: "it is allocated inside a parallel loop of a device launch",
+        }.get(stmt.kind)
+        return (*head, Loop(self._inside(reason, stmt.body), at_least_once=runs))
+
+    def _parallel(self, stmt: Any) -> tuple[Node, ...]:
+        index = len(self.regions)
+        self.regions.append((stmt.loop_var.name, stmt.loop_var, ()))
+        self.region.append(index)
+        body = self.statement(stmt.body)
+        self.region.pop()
+        name, anchor, _ = self.regions[index]
+        self.regions[index] = (name, anchor, body)
+        return body
+
+    def _inside(self, reason: str | None, body: Any) -> tuple[Node, ...]:
+        if reason is None:
+            return self.statement(body)
+        self.outside.append(reason)
+        nodes = self.statement(body)
+        self.outside.pop()
+        return nodes
+
+    def _Allocate(self, stmt: Any) -> tuple[Node, ...]:
+        size = size_of(stmt)
+        reason = why_not_planned(stmt, size) or (self.outside[-1] if self.outside else "")
+        var = stmt.buffer_var
+        if var in self.storages:
+            self.leave(var, "the same variable is allocated at two places")
+        else:
+            unit = element_bytes(stmt.dtype) or 1
+            self.storages[var] = Storage(
+                self._unique(var.name), var, scope_of(var), size, unit, max(unit, self.alignment), reason, self.region[-1]
+            )
+        for key, value in self.attributes.pop(var, ()):
+            self._attribute(var, key, value)
+        head = self._use(f"allocate {var.name}", *stmt.extents, stmt.condition)
+        body = self.statement(stmt.body)  # its views and attributes may ask for more alignment
+        storage = self.storages[var]
+        if storage.reason or size is None:
+            return head + body
+        return (*head, Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function), *body)
+
+    def _AllocateConst(self, stmt: Any) -> tuple[Node, ...]:
+        return self.statement(stmt.body)  # constant data is not working memory
+
+    def _DeclBuffer(self, stmt: Any) -> tuple[Node, ...]:
+        return self.statement(stmt.body)
+
+    def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
+        key, reason = str(stmt.attr_key), None
+        owner = stmt.node.data if isinstance(stmt.node, tir.Buffer) else stmt.node
+        if isinstance(owner, tir.Var):
+            root = self.root(owner)
+            if root is None:
+                self.attributes.setdefault(owner, []).append((key, stmt.value))
+            else:
+                self._attribute(root, key, stmt.value)
+        if key == "thread_extent":
+            reason = "it is allocated inside a device launch"
+        elif key == "virtual_thread":
+            reason = "it is allocated inside a virtual thread"
+        elif key == "pragma_parallel_launch_point":
+            reason = "it is allocated inside a parallel launch point"
+        elif key.startswith("async_"):
+            raise NotUnderstood(f"attribute {key}: asynchronous copies are not followed yet")
+        head = self._use(key, stmt.value)
+        body = self._inside(reason, stmt.body)
+        return (*head, Loop(body)) if reason else head + body
+
+    def _attribute(self, root: Any, key: str, value: Any) -> None:
+        if key == "storage_alignment" and isinstance(value, tir.IntImm):
+            storage = self.storages[root]
+            storage.alignment = max(storage.alignment, int(value.value))
+        else:
+            self.leave(root, f"it carries the attribute {key}")
+
+    def _AssertStmt(self, stmt: Any) -> tuple[Node, ...]:
+        return self._use("assert", stmt.condition, stmt.message) + self.statement(stmt.body)
+
+    # -- storage ---------------------------------------------------------------------------------------------------
+
+    def root(self, var: Any) -> Any | None:
+        """The allocation that a pointer variable stands for, None when it is not one of this function's."""
+        alias = self.aliases.get(var)
+        var = alias.root if alias is not None else var
+        return var if var in self.storages else None
+
+    def leave(self, var: Any, reason: str) -> None:
+        """Leave the root of `var` as it is; the first reason is the one that is told."""
+        root = self.root(var)
+        if root is not None and not self.storages[root].reason:
+            self.storages[root].reason = reason
+
+    def _use(self, label: str, *expressions: Any) -> tuple[Node, ...]:
+        touched = _Touched(self)
+        for expression in expressions:
+            touched.expression(expression)
+        return touched.steps(label)
+
+    def _unique(self, name: str) -> str:
+        unique, count = name, 1
+        while unique in self.names:
+            count += 1
+            unique = f"{name}#{count}"
+        self.names.add(unique)
+        return unique
+
+
+class _Touched:
+    """What one statement reads and writes."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self.reader = reader
+        self.reads: dict[str, None] = {}
+        self.writes: dict[str, None] = {}
+
+    def expression(self, expr: Any, keeps: str = "") -> None:
+        """Add the accesses of `expr`; a pointer that is its very value is kept by the statement for reason `keeps`."""
+
+        def on_load(load: Any) -> None:
+            self.access(load.buffer, len(load.indices), self.reads)
+
+        def on_pointer(var: Any, receiver: str) -> None:
+            root = self.reader.root(var)
+            if root is None:
+                return
+            if receiver not in BORROWING_CALLS:
+                self.reader.leave(var, keeps or f"its address goes into {receiver}")
+            elif keeps and receiver != "tir.isnullptr" and expr.dtype == "handle":
+                self.reader.leave(var, keeps)
+            # Who is given an address may read and write behind it.
+            name = self.reader.storages[root].name
+            self.reads[name] = self.writes[name] = None
+
+        walk(expr, on_load, on_pointer)
+
+    def access(self, buffer: Any, rank: int, into: dict[str, None]) -> None:
+        """Add a load or store through `buffer`, and check that its view of the storage can be moved."""
+        root = self.reader.root(buffer.data)
+        if root is None:
+            return
+        storage = self.reader.storages[root]
+        into[storage.name] = None
+        unit = element_bytes(buffer.dtype)
+        if rank != 1 or len(buffer.shape) != 1:
+            self.reader.leave(root, "it is not flat: run StorageFlatten and FlattenBuffer first")
+        elif unit is None or unit & (unit - 1):
+            self.reader.leave(root, f"it is viewed with elements of type {buffer.dtype}")
+        elif not (isinstance(buffer.elem_offset, tir.IntImm) and buffer.elem_offset.value == 0):
+            self.reader.leave(root, f"view {buffer.name!r} has an element offset, which not every code generator honours")
+        elif not self._shift_fits(buffer.data, unit):
+            self.reader.leave(root, f"pointer {buffer.data.name!r} is viewed with elements of another size")
+        else:
+            storage.alignment = max(storage.alignment, unit)
+
+    def _shift_fits(self, pointer: Any, unit: int) -> bool:
+        alias = self.reader.aliases.get(pointer)
+        if alias is None or (isinstance(alias.shift, tir.IntImm) and alias.shift.value == 0):
+            return True
+        return element_bytes(alias.dtype) == unit
+
+    def steps(self, label: str) -> tuple[Node, ...]:
+        """One `Step`, or nothing when no planned storage is touched."""
+        if not self.reads and not self.writes:
+            return ()
+        return (Step(label, tuple(self.reads), tuple(self.writes)),)
+
+
+def _only(nodes: Iterable[Node], names: Iterable[str]) -> tuple[Node, ...]:
+    """The same nodes without the buffers that are not among `names`."""
+    kept: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Alloc):
+            if node.buffer in names:
+                kept.append(node)
+        elif isinstance(node, Step):
+            reads = tuple(n for n in node.reads if n in names)
+            writes = tuple(n for n in node.writes if n in names)
+            if reads or writes:
+                kept.append(Step(node.operator, reads, writes))
+        elif isinstance(node, Loop):
+            kept.append(Loop(_only(node.body, names), node.at_least_once))
+        elif isinstance(node, Branch):
+            kept.append(Branch(_only(node.then, names), _only(node.orelse, names)))
+    return tuple(kept)

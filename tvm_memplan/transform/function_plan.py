@@ -1,0 +1,151 @@
+"""The plan of one PrimFunc: how it is made, and how it travels in the function's attributes.
+
+The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and the
+offset of every buffer by region. Whoever reads it captures the function afresh and judges the offsets against the
+live ranges found then, so a plan that no longer fits its function is refused rather than applied.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.line import tir_dialect
+from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.liveness import Liveness, live_ranges
+from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
+from tvm_memplan.planning.planners import plan
+from tvm_memplan.report.build import memory_report
+from tvm_memplan.report.memory import MemoryReport
+
+#: Function attribute that `PlanMemory` writes and `RewriteStorage` reads.
+PLAN_ATTRIBUTE = "tvm_memplan.plan"
+#: Function attribute that `RewriteStorage` leaves behind: bytes of each arena, as JSON.
+ARENA_ATTRIBUTE = "tvm_memplan.arena"
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """A region with what was found out about it."""
+
+    region: Region
+    liveness: Liveness
+    plan: Plan
+
+    @property
+    def size(self) -> int:
+        """Bytes of the region's arena."""
+        return self.plan.size()
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Byte offset of each buffer in the arena."""
+        return {b.name: p.offset for b, p in zip(self.plan.problem.buffers, self.plan.placements)}
+
+
+@dataclass(frozen=True)
+class FunctionPlan:
+    """A function with a judged plan for each of its regions."""
+
+    captured: Captured
+    regions: tuple[RegionPlan, ...]
+    planner: str
+    alignment: int
+
+    def to_attribute(self) -> str:
+        """The text for `PLAN_ATTRIBUTE`."""
+        return json.dumps(
+            {
+                "version": _VERSION,
+                "planner": self.planner,
+                "alignment": self.alignment,
+                "regions": {r.region.name: r.offsets for r in self.regions},
+            },
+            sort_keys=True,
+        )
+
+    def reports(self, target: str = "") -> tuple[MemoryReport, ...]:
+        """One report per region; the first also lists what was left alone."""
+        name, left = self.captured.function, self.captured.left_alone
+        if not self.regions:
+            return (MemoryReport(name, target, self.planner, (), (), (), left),)
+        return tuple(
+            memory_report(
+                planned.plan,
+                planned.liveness.steps,
+                model=name if index == 0 else f"{name}/{planned.region.name}",
+                target=target,
+                left_alone=left if index == 0 else (),
+            )
+            for index, planned in enumerate(self.regions)
+        )
+
+
+def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
+    liveness = live_ranges(region.trace)
+    pool = Pool(f"{region.name}.global" if region.anchor is not None else "global", alignment=alignment)
+    return liveness, Problem(liveness.buffers, (pool,))
+
+
+def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:
+    """Plan every region of a PrimFunc; nothing is changed.
+
+    Parameters
+    ----------
+    function : PrimFunc
+        After StorageFlatten and FlattenBuffer.
+    name : str
+        Its name, for messages.
+    planner : str
+        A name from `tvm_memplan.planning.planners.PLANNERS`.
+    alignment : int
+        Bytes; every buffer's offset is a multiple of it.
+    """
+    captured = tir_dialect().capture(function, name, alignment)
+    regions = []
+    for region in captured.regions:
+        liveness, problem = _problem(region, alignment)
+        regions.append(RegionPlan(region, liveness, plan(problem, planner)))
+    return FunctionPlan(captured, tuple(regions), planner, alignment)
+
+
+def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
+    """Bring a recorded plan and the function as it is now together, and judge it.
+
+    Raises
+    ------
+    BadPlan
+        When the text is not a plan, when the function has other buffers than those that were planned, or when two
+        of them now conflict.
+    """
+    again = f"run PlanMemory on function {name!r} again, right before RewriteStorage"
+    try:
+        recorded = json.loads(text)
+        if recorded["version"] != _VERSION:
+            raise ValueError(f"version {recorded['version']!r}")
+        planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
+        placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
+        offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({problem}); {again}") from None
+    captured = tir_dialect().capture(function, name, alignment)
+    found = {region.name: set(region.variables) for region in captured.regions}
+    if found != {region: set(buffers) for region, buffers in offsets.items()}:
+        raise BadPlan(f"function {name!r} no longer has the buffers it was planned with; {again}")
+    regions = []
+    for region in captured.regions:
+        liveness, problem = _problem(region, alignment)
+        places = tuple(Placement(problem.pools[0].name, offsets[region.name][b.name]) for b in problem.buffers)
+        candidate = Plan(problem, places, planner)
+        try:
+            check_plan(candidate)
+        except BadPlan as problem_found:
+            raise BadPlan(f"function {name!r} has changed since it was planned: {problem_found}; {again}") from None
+        regions.append(RegionPlan(region, liveness, candidate))
+    return FunctionPlan(captured, tuple(regions), planner, alignment)

@@ -1,0 +1,59 @@
+"""`PlanMemory`: plan the buffers of every PrimFunc and record the plan in its attributes.
+
+Reads each function after StorageFlatten and FlattenBuffer, plans each region of it (the body, and the body of each
+parallel loop), has the plan judged, and writes it into the attribute ``tvm_memplan.plan``. Nothing else changes.
+
+Leaves alone: functions that `RewriteStorage` has already done, functions with nothing to plan, and every buffer
+that cannot be understood (`tvm_memplan.analysis.analyze_memory` names them with the reason).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm_memplan.dialects.line import tir_dialect
+from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, plan_function
+
+
+def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
+    """Make the pass.
+
+    Parameters
+    ----------
+    planner : str
+        Name of a planner; ``"auto"`` takes the best result of several.
+    alignment : int
+        Bytes, a power of two; offsets are multiples of it. 64 is what TVM gives its own workspaces and what
+        vectorised code likes; microcontrollers do with 4 or 8, which saves the tails.
+
+    Returns
+    -------
+    tvm.transform.Pass
+        For `tvm.transform.Sequential`, or for ``tir.add_lower_pass`` in phase 1.
+
+    Raises
+    ------
+    MissingDependency, UnsupportedIR
+        At once, when no TVM is installed or its tensor IR cannot be read.
+    """
+    tir_dialect()
+    import tvm
+
+    def transform(function: Any, module: Any, _context: Any) -> Any:
+        attributes = function.attrs
+        if attributes is not None and ARENA_ATTRIBUTE in attributes:
+            return function
+        made = plan_function(function, name_of(function, module), planner, alignment)
+        return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
+
+    return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.PlanMemory")
+
+
+def name_of(function: Any, module: Any) -> str:
+    """What people call `function`: its global symbol, or the name it has in `module`."""
+    if function.attrs is not None and "global_symbol" in function.attrs:
+        return str(function.attrs["global_symbol"])
+    for variable, member in module.functions.items():
+        if member.same_as(function):
+            return str(variable.name_hint)
+    return "primfunc"

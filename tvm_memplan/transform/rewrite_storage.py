@@ -1,0 +1,48 @@
+"""`RewriteStorage`: turn recorded plans into arenas with static offsets.
+
+For each PrimFunc with a plan from `PlanMemory` it captures the function again, judges the plan against what it finds,
+replaces the planned allocations with one arena per region and scope, and leaves the attribute ``tvm_memplan.arena``
+(bytes of each arena, JSON) as the mark that it is done. Running it again changes nothing.
+
+Leaves alone: functions without a plan, and every buffer that was not planned.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tvm_memplan.dialects.line import tir_dialect
+from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, recorded_plan
+from tvm_memplan.transform.plan_memory import name_of
+
+
+def RewriteStorage() -> Any:
+    """Make the pass.
+
+    Returns
+    -------
+    tvm.transform.Pass
+        To run after `PlanMemory`, in the same place.
+
+    Raises
+    ------
+    BadPlan
+        While it runs, when a function was changed after it was planned so that its plan no longer holds.
+    MissingDependency, UnsupportedIR
+        At once, when no TVM is installed or its tensor IR cannot be read.
+    """
+    dialect = tir_dialect()
+    import tvm
+
+    def transform(function: Any, module: Any, _context: Any) -> Any:
+        attributes = function.attrs
+        if attributes is None or PLAN_ATTRIBUTE not in attributes:
+            return function
+        made = recorded_plan(function, name_of(function, module), str(attributes[PLAN_ATTRIBUTE]))
+        sizes = {r.region.name: r.size for r in made.regions}
+        rewritten = dialect.rewrite(function, made.captured, {r.region.name: r.offsets for r in made.regions}, sizes)
+        arenas = json.dumps(sizes, sort_keys=True)
+        return rewritten.without_attr(PLAN_ATTRIBUTE).with_attr(ARENA_ATTRIBUTE, arenas)
+
+    return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.RewriteStorage")
