@@ -58,7 +58,25 @@ def parallel_with_private_buffers():
     return (schedule, [data, out]), [(6, 40)], (6, 40)
 
 
-OPERATORS = (padded_packed_convolution, softmax, batched_matmul, parallel_with_private_buffers)
+def two_parallel_loops():
+    """Two parallel loops of the same name, each with temporaries of its own, and one between them."""
+    data = te.placeholder((6, 40), name="data")
+    first = te.compute((6, 40), lambda i, j: data[i, j] * 2.0, name="first")
+    second = te.compute((6, 40), lambda i, j: first[i, j] + first[i, 39 - j], name="second")
+    middle = te.compute((6, 40), lambda i, j: second[i, 39 - j] * 0.5, name="middle")
+    third = te.compute((6, 40), lambda i, j: middle[5 - i, j] + 1.0, name="third")
+    fourth = te.compute((6, 40), lambda i, j: third[i, 39 - j] * third[i, j], name="fourth")
+    out = te.compute((6, 40), lambda i, j: fourth[i, j] - data[i, 39 - j], name="out")
+    schedule = te.create_schedule(out.op)
+    for outer, inner in ((middle, (second, first)), (out, (fourth, third))):
+        row = schedule[outer].op.axis[0]
+        schedule[outer].parallel(row)
+        for stage in inner:
+            schedule[stage].compute_at(schedule[outer], row)
+    return (schedule, [data, out]), [(6, 40)], (6, 40)
+
+
+OPERATORS = (padded_packed_convolution, softmax, batched_matmul, parallel_with_private_buffers, two_parallel_loops)
 
 
 def inputs(shapes, out_shape, seed):

@@ -114,6 +114,23 @@ def carried_by_the_loop(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32
 
 
 @T.prim_func
+def read_again_in_each_iteration(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
+    base = T.decl_buffer((8,), "float32")
+    turned = T.decl_buffer((8,), "float32")
+    for i in range(8):
+        base[i] = A[i] + T.float32(1)
+    for i in range(8):
+        O[i] = T.float32(0)
+    for t in range(3):
+        for i in range(8):
+            O[i] = O[i] + base[i]
+        for i in range(8):
+            turned[i] = O[7 - i]
+        for i in range(8):
+            O[i] = turned[i] * T.float32(2)
+
+
+@T.prim_func
 def branches(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
     before = T.decl_buffer((8,), "float32")
     for i in range(8):
@@ -181,7 +198,7 @@ def mixed_types(A: T.Buffer((16,), "float32"), O: T.Buffer((16,), "float32")):
     whole = T.decl_buffer((16,), "int32")
     short = T.decl_buffer((16,), "int8")
     mask = T.decl_buffer((16,), "bool")
-    half = T.decl_buffer((16,), "float16")
+    half = T.decl_buffer((16,), "int16")
     for i in range(16):
         whole[i] = T.Cast("int32", A[i] * T.float32(8))
     for i in range(16):
@@ -191,7 +208,7 @@ def mixed_types(A: T.Buffer((16,), "float32"), O: T.Buffer((16,), "float32")):
     for i in range(16):
         wide[i] = T.Cast("float64", short[i]) * T.float64(0.5)
     for i in range(16):
-        half[i] = T.Cast("float16", T.if_then_else(mask[15 - i], wide[i], T.float64(-1)))
+        half[i] = T.Cast("int16", T.if_then_else(mask[15 - i], wide[i], T.float64(-1)))
     for i in range(16):
         O[i] = T.Cast("float32", half[15 - i])
 
@@ -222,6 +239,13 @@ def _carried(a):
     return a
 
 
+def _again(a):
+    out = np.zeros_like(a)
+    for _ in range(3):
+        out = (out + (a + 1))[::-1] * 2
+    return out
+
+
 def _branches(a):
     before = a + 1
     return before[::-1] * 2 + before if a[0] > 0 else before[::-1] * 3 - before
@@ -229,7 +253,7 @@ def _branches(a):
 
 def _mixed(a):
     short = (a * 8).astype("int32")[::-1].astype("int8")
-    return np.where((short > 0)[::-1], short * 0.5, -1)[::-1].astype("float32")
+    return np.where((short > 0)[::-1], short * 0.5, -1).astype("int16")[::-1].astype("float32")
 
 
 def _small(a):
@@ -255,6 +279,7 @@ PROGRAMS = {
     consecutive_loops: ((200,), (200,), lambda a: (a + 3)[::-1] * 1024),
     small_buffers_after_a_big_one: ((200,), (200,), _small),
     carried_by_the_loop: ((8,), (8,), _carried),
+    read_again_in_each_iteration: ((8,), (8,), _again),
     branches: ((8,), (8,), _branches),
     while_condition_reads: ((8,), (8,), _while),
     pointer_bound_by_let: ((8,), (8,), _let),

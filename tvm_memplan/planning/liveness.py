@@ -20,7 +20,8 @@ The rules, for one allocation and its touches (reads and writes of it or of any 
    and around every loop outside it, since nothing there writes them either: it is alive through the outermost
    loop around the allocation. Writes dominate what follows them in their own body and in bodies nested below;
    a write under a `Branch` dominates what follows the branch only if the other body writes too, and a write under
-   an inner `Loop` dominates what follows that loop only if the loop is known to run `at_least_once`.
+   an inner `Loop` dominates what follows that loop only if the loop is known to run `at_least_once`. A `fresh`
+   allocation counts as a write: what it held before is lost.
 4. What is live in or live out is alive from step 0, or to the last step, and counts as allocated outside every loop.
 
 The two bodies of a branch are different steps, so their own buffers never meet.
@@ -140,6 +141,8 @@ class _Walk:
                 own[node.buffer] = place
                 self.places.append(place)
                 names[node.buffer] = place
+                if node.fresh:
+                    written.add(place)
             elif isinstance(node, Alias):
                 place = self._find(names, node.of, f"alias {node.name!r}")
                 self._bind(node.name, place.alloc.buffer, "alias")

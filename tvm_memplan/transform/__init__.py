@@ -3,5 +3,4 @@
 from tvm_memplan.transform.plan_memory import PlanMemory
 from tvm_memplan.transform.rewrite_storage import RewriteStorage
 
-
 __all__ = ["PlanMemory", "RewriteStorage"]

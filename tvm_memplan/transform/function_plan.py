@@ -132,8 +132,8 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({problem}); {again}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
     captured = tir_dialect().capture(function, name, alignment)
     found = {region.name: set(region.variables) for region in captured.regions}
     if found != {region: set(buffers) for region, buffers in offsets.items()}:
@@ -145,7 +145,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         candidate = Plan(problem, places, planner)
         try:
             check_plan(candidate)
-        except BadPlan as problem_found:
-            raise BadPlan(f"function {name!r} has changed since it was planned: {problem_found}; {again}") from None
+        except BadPlan as wrong:
+            raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
         regions.append(RegionPlan(region, liveness, candidate))
     return FunctionPlan(captured, tuple(regions), planner, alignment)

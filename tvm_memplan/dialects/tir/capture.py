@@ -11,7 +11,8 @@ stored or computed with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from tvm import tir
@@ -75,6 +76,13 @@ def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone
     return found
 
 
+@dataclass(frozen=True)
+class _Allocation:
+    """Stands in a list of nodes for an `Alloc` that is made when the body has been read."""
+
+    var: Any
+
+
 class _Reader:
     """One pass over one function; the names of roots are unique in the function."""
 
@@ -84,7 +92,6 @@ class _Reader:
         self.storages: dict[Any, Storage] = {}
         self.aliases: dict[Any, PointerAlias] = {}
         self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
-        self.names: set[str] = set()
         self.outside: list[str] = []  # why an allocation here cannot be planned, innermost last
         self.region = [0]
         self.regions: list[tuple[str, Any, tuple[Node, ...]]] = [("body", None, ())]
@@ -108,6 +115,22 @@ class _Reader:
 
     def statement(self, stmt: Any) -> tuple[Node, ...]:
         """The nodes of one statement, its body included."""
+        nodes: list[Node | _Allocation] = []
+        # Lowered functions nest hundreds of allocations and lets; a worklist follows them without recursion.
+        waiting = [stmt]
+        while waiting:
+            stmt = waiting.pop()
+            if isinstance(stmt, tir.SeqStmt):
+                waiting.extend(reversed(stmt.seq))
+            elif type(stmt) in _HEADS:
+                nodes.extend(_HEADS[type(stmt)](self, stmt))
+                waiting.append(stmt.body)
+            else:
+                nodes.extend(self._whole(stmt))
+        # Views and attributes met in its body may have asked for more alignment, hence only now.
+        return tuple(self._alloc(node) if isinstance(node, _Allocation) else node for node in nodes)
+
+    def _whole(self, stmt: Any) -> tuple[Node, ...]:
         read = getattr(self, f"_{type(stmt).__name__}", None)
         if read is None:
             raise NotUnderstood(
@@ -115,9 +138,6 @@ class _Reader:
             )
         result: tuple[Node, ...] = read(stmt)
         return result
-
-    def _SeqStmt(self, stmt: Any) -> tuple[Node, ...]:
-        return tuple(node for child in stmt.seq for node in self.statement(child))
 
     def _BufferStore(self, stmt: Any) -> tuple[Node, ...]:
         touched = _Touched(self)
@@ -135,16 +155,16 @@ class _Reader:
             label = f"call {getattr(stmt.value.args[0], 'value', label)}"
         return self._use(label, stmt.value)
 
-    def _LetStmt(self, stmt: Any) -> tuple[Node, ...]:
-        if stmt.var.dtype == "handle":
-            alias = pointer_alias(stmt.value, self.storages, self.aliases)
-            if alias is not None:
-                self.aliases[stmt.var] = alias
-                return self.statement(stmt.body)
-            touched = _Touched(self)
-            touched.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
-            return touched.steps(f"let {stmt.var.name}") + self.statement(stmt.body)
-        return self._use(f"let {stmt.var.name}", stmt.value) + self.statement(stmt.body)
+    def _let(self, stmt: Any) -> tuple[Node, ...]:
+        if stmt.var.dtype != "handle":
+            return self._use(f"let {stmt.var.name}", stmt.value)
+        alias = pointer_alias(stmt.value, self.storages, self.aliases)
+        if alias is not None:
+            self.aliases[stmt.var] = alias
+            return ()
+        touched = _Touched(self)
+        touched.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
+        return touched.steps(f"let {stmt.var.name}")
 
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
         then = self.statement(stmt.then_case)
@@ -167,8 +187,10 @@ class _Reader:
         return (*head, Loop(self._inside(reason, stmt.body), at_least_once=runs))
 
     def _parallel(self, stmt: Any) -> tuple[Node, ...]:
+        if any(anchor is not None and anchor.same_as(stmt.loop_var) for _, anchor, _ in self.regions):
+            return self._inside("two parallel loops share the variable of its loop", stmt.body)
         index = len(self.regions)
-        self.regions.append((stmt.loop_var.name, stmt.loop_var, ()))
+        self.regions.append((_unique(stmt.loop_var.name, {name for name, _, _ in self.regions}), stmt.loop_var, ()))
         self.region.append(index)
         body = self.statement(stmt.body)
         self.region.pop()
@@ -184,7 +206,7 @@ class _Reader:
         self.outside.pop()
         return nodes
 
-    def _Allocate(self, stmt: Any) -> tuple[Node, ...]:
+    def _allocate(self, stmt: Any) -> tuple[Node | _Allocation, ...]:
         size = size_of(stmt)
         reason = why_not_planned(stmt, size) or (self.outside[-1] if self.outside else "")
         var = stmt.buffer_var
@@ -192,23 +214,23 @@ class _Reader:
             self.leave(var, "the same variable is allocated at two places")
         else:
             unit = element_bytes(stmt.dtype) or 1
-            self.storages[var] = Storage(
-                self._unique(var.name), var, scope_of(var), size, unit, max(unit, self.alignment), reason, self.region[-1]
-            )
+            name = _unique(var.name, {storage.name for storage in self.storages.values()})
+            alignment = max(unit, self.alignment)
+            self.storages[var] = Storage(name, var, scope_of(var), size, alignment, reason, self.region[-1])
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
-        head = self._use(f"allocate {var.name}", *stmt.extents, stmt.condition)
-        body = self.statement(stmt.body)  # its views and attributes may ask for more alignment
-        storage = self.storages[var]
-        if storage.reason or size is None:
-            return head + body
-        return (*head, Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function), *body)
+        return (*self._use(f"allocate {var.name}", *stmt.extents, stmt.condition), _Allocation(var))
 
-    def _AllocateConst(self, stmt: Any) -> tuple[Node, ...]:
-        return self.statement(stmt.body)  # constant data is not working memory
+    def _alloc(self, allocation: _Allocation) -> Alloc:
+        storage = self.storages[allocation.var]
+        size = storage.size or 0  # a size that is not known is a reason to leave it alone, which drops the node
+        return Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function, fresh=True)
 
-    def _DeclBuffer(self, stmt: Any) -> tuple[Node, ...]:
-        return self.statement(stmt.body)
+    def _declared(self, stmt: Any) -> tuple[Node, ...]:
+        return ()  # a view, or constant data, which is not working memory
+
+    def _assert(self, stmt: Any) -> tuple[Node, ...]:
+        return self._use("assert", stmt.condition, stmt.message)
 
     def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
         key, reason = str(stmt.attr_key), None
@@ -238,9 +260,6 @@ class _Reader:
         else:
             self.leave(root, f"it carries the attribute {key}")
 
-    def _AssertStmt(self, stmt: Any) -> tuple[Node, ...]:
-        return self._use("assert", stmt.condition, stmt.message) + self.statement(stmt.body)
-
     # -- storage ---------------------------------------------------------------------------------------------------
 
     def root(self, var: Any) -> Any | None:
@@ -261,13 +280,15 @@ class _Reader:
             touched.expression(expression)
         return touched.steps(label)
 
-    def _unique(self, name: str) -> str:
-        unique, count = name, 1
-        while unique in self.names:
-            count += 1
-            unique = f"{name}#{count}"
-        self.names.add(unique)
-        return unique
+
+# Statements that are a head and a body; the head alone is read here.
+_HEADS: dict[type, Callable[[_Reader, Any], Iterable[Node | _Allocation]]] = {
+    tir.LetStmt: _Reader._let,
+    tir.Allocate: _Reader._allocate,
+    tir.AllocateConst: _Reader._declared,
+    tir.DeclBuffer: _Reader._declared,
+    tir.AssertStmt: _Reader._assert,
+}
 
 
 class _Touched:
@@ -311,7 +332,7 @@ class _Touched:
         elif unit is None or unit & (unit - 1):
             self.reader.leave(root, f"it is viewed with elements of type {buffer.dtype}")
         elif not (isinstance(buffer.elem_offset, tir.IntImm) and buffer.elem_offset.value == 0):
-            self.reader.leave(root, f"view {buffer.name!r} has an element offset, which not every code generator honours")
+            self.reader.leave(root, f"view {buffer.name!r} has an element offset, which some code generators ignore")
         elif not self._shift_fits(buffer.data, unit):
             self.reader.leave(root, f"pointer {buffer.data.name!r} is viewed with elements of another size")
         else:
@@ -328,6 +349,15 @@ class _Touched:
         if not self.reads and not self.writes:
             return ()
         return (Step(label, tuple(self.reads), tuple(self.writes)),)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """`name`, or the first of ``name#2``, ``name#3``, ... that is not taken."""
+    unique, count = name, 1
+    while unique in taken:
+        count += 1
+        unique = f"{name}#{count}"
+    return unique
 
 
 def _only(nodes: Iterable[Node], names: Iterable[str]) -> tuple[Node, ...]:

@@ -12,6 +12,7 @@ Pointer variables that stand for planned storage are dissolved into views. Where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,9 @@ _VISITED = [
 ]
 
 
-def rewrite(function: Any, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]) -> Any:
+def rewrite(
+    function: Any, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]
+) -> Any:
     """Return `function` with the planned buffers of `captured` moved into arenas.
 
     Parameters
@@ -77,7 +80,9 @@ class _Arena:
         self.size = round_up(size, unit)
         self.extent = self.size // unit
         pointer = tvm.ir.PointerType(tvm.ir.PrimType(str(self.dtype)), "global")
-        self.var = tir.Var("arena" if region.anchor is None else f"arena_{region.name}", pointer)
+        # Code generators that print names as they are need them to be identifiers.
+        name = "arena" if region.anchor is None else "arena_" + re.sub(r"\W", "_", region.name)
+        self.var = tir.Var(name, pointer)
 
     def allocate(self, body: Any) -> Any:
         """`body` inside the arena's allocation."""

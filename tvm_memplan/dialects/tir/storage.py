@@ -7,7 +7,7 @@ are stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -37,11 +37,9 @@ class Storage:
     var: Any
     scope: str
     size: int | None
-    element_bytes: int = 1
-    alignment: int = 1
-    reason: str = ""
-    region: int = 0
-    operator: str = field(default="")
+    alignment: int
+    reason: str
+    region: int
 
 
 def element_bytes(dtype: str) -> int | None:
@@ -49,7 +47,7 @@ def element_bytes(dtype: str) -> int | None:
     kind = tvm.DataType(dtype)
     if kind.bits < 8 and dtype != "bool":
         return None
-    return (kind.bits * kind.lanes + 7) // 8
+    return (int(kind.bits) * int(kind.lanes) + 7) // 8
 
 
 def scope_of(var: Any) -> str:
@@ -68,7 +66,9 @@ def size_of(allocate: Any) -> int | None:
     for extent in allocate.extents:
         size *= int(extent.value)
     if size >= ADDRESS_SPACE_BYTES:
-        raise UnsupportedIR(f"buffer {allocate.buffer_var.name!r} takes {size:,} bytes, more than any target can address")
+        raise UnsupportedIR(
+            f"buffer {allocate.buffer_var.name!r} takes {size:,} bytes, more than any target can address"
+        )
     return size
 
 
