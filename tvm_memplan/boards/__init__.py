@@ -10,10 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tvm_memplan.boards.board import KINDS, Board, Region
+from tvm_memplan.boards.joined import joined_regions
 from tvm_memplan.boards.read import read_board
 from tvm_memplan.errors import BadInput
 
-__all__ = ["KINDS", "Board", "Region", "list_boards", "load_board", "read_board"]
+__all__ = ["KINDS", "Board", "Region", "joined_regions", "list_boards", "load_board", "read_board"]
 
 _DATA = Path(__file__).parent / "data"
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from tvm_memplan.errors import BadInput
@@ -130,7 +131,7 @@ class Board:
         if not any(region.writable and region.data for region in self.regions):
             raise BadInput("no region is RAM; one must have kind sram, tcm or external")
         placed = sorted((r for r in self.regions if r.address is not None), key=lambda r: r.address or 0)
-        for before, after in zip(placed, placed[1:]):
+        for before, after in itertools.pairwise(placed):
             if before.end is not None and after.address is not None and after.address < before.end:
                 raise BadInput(
                     f"region {after.name!r}: its address {after.address:#x} lies within region {before.name!r} "

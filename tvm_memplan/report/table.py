@@ -1,0 +1,33 @@
+"""Plain tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+def shorten(text: str, width: int) -> str:
+    """Return `text` in at most `width` columns; a long one keeps both ends, since names differ in either."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str, width: int) -> Iterator[str]:
+    """Yield the lines of a table that fits `width` columns.
+
+    `right` has one letter per column: ``r`` for numbers, ``l`` for text, ``L`` for text that gives way when the
+    line would be too long (all such columns share what is left).
+    """
+    wide = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    soft = [i for i, letter in enumerate(right) if letter == "L"]
+    room = width - 2 * (len(head) - 1) - sum(w for i, w in enumerate(wide) if i not in soft)
+    for done, i in enumerate(sorted(soft, key=lambda i: wide[i])):
+        wide[i] = min(wide[i], max(4, room // (len(soft) - done)))
+        room -= wide[i]
+    for row in (head, *rows):
+        cells = (
+            shorten(cell, size).rjust(size) if letter == "r" else shorten(cell, size).ljust(size)
+            for cell, size, letter in zip(row, wide, right)
+        )
+        yield "  ".join(cells).rstrip()
