@@ -15,6 +15,7 @@ decides it.
 from tvm_memplan.budget.explain import explain, raise_over_budget
 from tvm_memplan.budget.judge import judge_budget
 from tvm_memplan.budget.pools import BoardPools, Reserve, plan_for, pools_for
+from tvm_memplan.budget.text import verdict_text
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "plan_for",
     "pools_for",
     "raise_over_budget",
+    "verdict_text",
 ]

@@ -1,8 +1,12 @@
-"""Plain tables for a terminal."""
+"""Plain tables and lists for a terminal."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
+
+#: No line that this package prints is longer, in columns.
+WIDTH = 100
 
 
 def shorten(text: str, width: int) -> str:
@@ -31,3 +35,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str, width:
             for cell, size, letter in zip(row, wide, right)
         )
         yield "  ".join(cells).rstrip()
+
+
+def bullet(text: str) -> Iterator[str]:
+    """Yield the lines of one point of a list."""
+    yield from textwrap.wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)

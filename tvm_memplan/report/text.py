@@ -1,18 +1,15 @@
-"""A report and a verdict as text for a terminal, never wider than `WIDTH` columns (names are shortened to fit)."""
+"""A report as text for a terminal, never wider than `table.WIDTH` columns (names are shortened to fit)."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from tvm_memplan.budget.explain import explain
-from tvm_memplan.budget.verdict import Verdict
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import Allocation, MemoryReport, PoolFigures
-from tvm_memplan.report.table import shorten, table
+from tvm_memplan.report.table import WIDTH, bullet, shorten, table
 from tvm_memplan.sizes import round_size
 
-WIDTH = 100
 #: How many buffers alive at the peak are listed.
 HOLDERS = 8
 
@@ -28,11 +25,6 @@ def report_text(report: MemoryReport, *, rows: int | None = 40) -> str:
         How many rows of the allocation table to show, largest buffers first; None shows all.
     """
     return "\n".join(_report_lines(report, rows)) + "\n"
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """Return the table of regions, then why it does not fit, when it does not."""
-    return "\n".join(_verdict_lines(verdict)) + "\n"
 
 
 def _report_lines(report: MemoryReport, rows: int | None) -> Iterator[str]:
@@ -57,12 +49,12 @@ def _report_lines(report: MemoryReport, rows: int | None) -> Iterator[str]:
         yield "left alone, not in these figures:"
         for left in report.left_alone:
             size = "unknown size" if left.size is None else f"{left.size:,} B"
-            yield from _bullet(f"{left.name} in {left.function} ({left.scope}, {size}): {left.reason}")
+            yield from bullet(f"{left.name} in {left.function} ({left.scope}, {size}): {left.reason}")
     if report.notes:
         yield ""
         yield "notes:"
         for note in report.notes:
-            yield from _bullet(note)
+            yield from bullet(note)
 
 
 def _figures(pools: Sequence[PoolFigures]) -> Iterator[str]:
@@ -121,33 +113,6 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
     if len(shown) < len(allocations):
         rest = sum(row.size for row in allocations) - sum(row.size for row in shown)
         yield f"and {len(allocations) - len(shown)} smaller buffers of {rest:,} B together"
-
-
-def _verdict_lines(verdict: Verdict) -> Iterator[str]:
-    head = ("region", "holds", "size B", "reserve B", "have B", "need B", "excess B", "")
-    rows = [
-        (
-            row.region,
-            row.holds,
-            f"{row.size:,}" if row.judged else "-",
-            f"{row.reserve:,}",
-            f"{row.have:,}" if row.judged else "-",
-            f"{row.need:,}",
-            f"{row.excess:,}",
-            "not judged" if not row.judged else "fits" if row.fits else "over",
-        )
-        for row in verdict.rows
-    ]
-    yield from table(head, rows, "Llrrrrrl", WIDTH)
-    yield ""
-    for line in explain(verdict).splitlines():
-        yield from textwrap.wrap(line, WIDTH, subsequent_indent="      ", drop_whitespace=False) or [""]
-    for note in verdict.notes:
-        yield from _bullet(note)
-
-
-def _bullet(text: str) -> Iterator[str]:
-    yield from textwrap.wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _only_weights(report: MemoryReport, pool: str) -> bool:
