@@ -41,7 +41,9 @@ class Alias:
 class Step:
     """One statement: everything it reads and writes is alive together.
 
-    `reads` and `writes` are names of allocations or aliases. `operator` is what people call the step.
+    `reads` and `writes` are names of allocations or aliases. `operator` is what people call the step. Reads come
+    before writes. A write is taken to define what is read later from the buffer; a statement that relies on bytes
+    which an earlier iteration left there reads the buffer as well as writing it.
     """
 
     operator: str
@@ -51,9 +53,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Loop:
-    """The body runs zero or more times. A `while` condition is a `Step` at the head of the body."""
+    """The body runs zero or more times. A `while` condition is a `Step` at the head of the body.
+
+    `at_least_once` says that the body is known to run (a constant extent above zero), so that what it writes is
+    written for sure; it only makes live ranges shorter, leaving it False is always right.
+    """
 
     body: tuple[Node, ...]
+    at_least_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class Trace:
     body : tuple of Node
         What happens, in order.
     live_in : frozenset of str
-        Allocations whose value exists before the first step.
+        Allocations or aliases whose value exists before the first step.
     live_out : frozenset of str
         Allocations or aliases whose value is needed after the last step.
     """

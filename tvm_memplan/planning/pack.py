@@ -1,0 +1,195 @@
+"""Placement: given an order, put every buffer into the first pool that has room, at an offset that is free.
+
+An order says who chooses first (`tvm_memplan.planning.orders`), a fit says which gap is chosen; the two are
+independent. Pinned buffers are in place before anybody chooses, and buffers of no bytes need no choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvm_memplan.planning.bound import effective_alignment, stack
+from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.kernel import compiled, place
+from tvm_memplan.planning.model import Placement, Problem
+
+#: Up to so many buffers conflicts are kept as lists; above, live ranges are compared where they are needed.
+MOST_LISTED = 3000
+
+#: Comparisons that plain Python does in about a second; beyond, waiting for the compiler pays.
+WORTH_COMPILING = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where an order ended up: the kernel's own sequences, which nobody writes to again.
+
+    `cost` compares layouts: bytes beyond capacities first, then the arenas, the least preferred pool first.
+    """
+
+    order: list[int]
+    rank: Any
+    offset: Any
+    pool_of: Any
+    placed: Any
+    count: int
+    top: Any
+    cost: tuple[int, ...]
+
+
+class Packer:
+    """Packs one problem, many times over.
+
+    Parameters
+    ----------
+    conflicts : Conflicts
+        The problem and its conflict graph.
+    rounds : int
+        How many packings are likely to be asked for; it decides only whether compiling is worth the wait.
+    """
+
+    def __init__(self, conflicts: Conflicts, rounds: int = 1) -> None:
+        problem = conflicts.problem
+        self.conflicts = conflicts
+        self.problem = problem
+        count = len(problem.buffers)
+        index = {pool.name: k for k, pool in enumerate(problem.pools)}
+        self.capacity = [-1 if pool.capacity is None else pool.capacity for pool in problem.pools]
+        candidates = [problem.candidates(buffer) for buffer in problem.buffers]
+        by_rows = problem.conflicts is None and count > MOST_LISTED
+        rows = [b.live_ranges if by_rows else () for b in problem.buffers]
+        times = {t: k for k, t in enumerate(sorted({t for spans in rows for r in spans for t in (r.start, r.stop)}))}
+        if by_rows:
+            listed: list[set[int]] = [set() for _ in problem.buffers]
+            for i, j in (*problem.separate, *problem.in_place):
+                listed[i].add(j)
+                listed[j].add(i)
+            near: list[Iterable[int]] = [sorted(js) for js in listed]
+        else:
+            near = [conflicts.of(i).tolist() for i in range(count)]
+        total = sum(b.size for b in problem.buffers) + sum(p.alignment for p in problem.pools)
+        total += sum(b.alignment + (b.pinned.offset + b.size if b.pinned else 0) for b in problem.buffers)
+        fast = total < 2**61 and max(self.capacity) < 2**61 and rounds * count * count > WORTH_COMPILING
+        self._new: Callable[[Iterable[int]], Any] = (lambda v: np.array(list(v), dtype=np.int64)) if fast else list
+        self._kernel: Callable[..., Any] = compiled() if fast else place
+        self._size = self._new(b.size for b in problem.buffers)
+        self._tables = (
+            self._size,
+            *self._split([[index[p.name] for p in pools] for pools in candidates]),
+            self._split([[effective_alignment(problem, i, p) for p in pools] for i, pools in enumerate(candidates)])[1],
+            self._new(self.capacity),
+            *self._split(near),
+            *self._split([[times[r.start] for r in spans] for spans in rows]),
+            self._split([[times[r.stop] for r in spans] for spans in rows])[1],
+            *self._split([sorted(conflicts.partners.get(i, ())) for i in range(count)]),
+            by_rows,
+        )
+        pinned = [(b.pinned.offset, i) for i, b in enumerate(problem.buffers) if b.pinned]
+        # Pinned buffers that are empty take no bytes: like every empty buffer they stay out of the list.
+        self._pinned = [i for _, i in sorted(pinned) if problem.buffers[i].size]
+        self._offset = [b.pinned.offset if b.pinned else 0 for b in problem.buffers]
+        self._pool_of = [index[pools[0].name] for pools in candidates]
+
+    def pack(self, order: Sequence[int], best_fit: bool = False) -> Layout:
+        """Place all buffers in the given order (pinned and empty ones in it are skipped)."""
+        free = [i for i in order if not self.problem.buffers[i].pinned and self.problem.buffers[i].size]
+        rank = [len(free)] * len(self.problem.buffers)
+        for i in self._pinned:
+            rank[i] = -1
+        for position, i in enumerate(free):
+            rank[i] = position
+        placed = self._pinned + [0] * (len(rank) - len(self._pinned))
+        top = [0] * len(self.capacity)
+        start = Layout(
+            free,
+            self._new(rank),
+            self._new(self._offset),
+            self._new(self._pool_of),
+            self._new(placed),
+            len(self._pinned),
+            self._new(top),
+            (),
+        )
+        layout = self.repack(start, free, 0, best_fit=best_fit)
+        assert layout is not None
+        return layout
+
+    def repack(
+        self, layout: Layout, order: list[int], first: int, *, best_fit: bool = False, ceiling: int = -1
+    ) -> Layout | None:
+        """Place ``order[first:]`` anew; up to there it is the order of `layout`, whose placements are kept.
+
+        Returns None when an arena grew beyond `ceiling` bytes.
+        """
+        rank = layout.rank[:] if isinstance(layout.rank, list) else layout.rank.copy()
+        for position in range(first, len(order)):
+            rank[order[position]] = position
+        offset, pool_of = self._new(layout.offset), self._new(layout.pool_of)
+        placed, top, mark = self._new(layout.placed), self._new(layout.top), self._new(layout.rank)
+        count = self._kernel(
+            self._new(order),
+            first,
+            rank,
+            layout.placed,
+            layout.count,
+            *self._tables,
+            best_fit,
+            ceiling,
+            mark,
+            offset,
+            pool_of,
+            placed,
+            top,
+        )
+        if count < 0:
+            return None
+        return Layout(order, rank, offset, pool_of, placed, count, top, self._cost(top))
+
+    def placements(self, layout: Layout) -> list[Placement]:
+        """Return the placement of every buffer."""
+        pools = self.problem.pools
+        return [Placement(pools[int(p)].name, int(at)) for p, at in zip(layout.pool_of, layout.offset)]
+
+    def _cost(self, top: Iterable[int]) -> tuple[int, ...]:
+        sizes = [int(size) for size in top]
+        beyond = sum(max(0, size - room) for size, room in zip(sizes, self.capacity) if room >= 0)
+        return (beyond, *reversed(sizes))
+
+    def _split(self, lists: Sequence[Iterable[int]]) -> tuple[Any, Any]:
+        """Return one list with everything, and where each part of it starts: as (starts, everything)."""
+        starts = [0]
+        flat: list[int] = []
+        for part in lists:
+            flat.extend(part)
+            starts.append(len(flat))
+        return self._new(starts), self._new(flat)
+
+
+def cost(problem: Problem, placements: Sequence[Placement]) -> tuple[int, ...]:
+    """Return what `Layout.cost` means for any placements."""
+    top = {pool.name: 0 for pool in problem.pools}
+    for buffer, where in zip(problem.buffers, placements):
+        top[where.pool] = max(top[where.pool], where.offset + buffer.size)
+    beyond = sum(max(0, top[p.name] - p.capacity) for p in problem.pools if p.capacity is not None)
+    return (beyond, *reversed(top.values()))
+
+
+def no_worse_than_a_stack(problem: Problem, placements: Sequence[Placement]) -> tuple[Placement, ...]:
+    """Put the buffers of a pool side by side where that takes less than what was found (odd alignments can do that).
+
+    This is what makes planned <= naive a law. A pool with pinned buffers is left as it is.
+    """
+    result = list(placements)
+    for pool in problem.pools:
+        members = [i for i, where in enumerate(placements) if where.pool == pool.name]
+        if any(problem.buffers[i].pinned for i in members):
+            continue
+        offsets, end = stack(problem, members, pool)
+        if end < max((placements[i].offset + problem.buffers[i].size for i in members), default=0):
+            for i in members:
+                result[i] = Placement(pool.name, offsets[i])
+    return tuple(result)
