@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 . scripts/python.sh
 
 make_venv .venv-relay
-say "installing this checkout with TVM 0.19 into .venv-relay (about 0.6 GB the first time)"
+say "installing this checkout with TVM 0.19 into .venv-relay (about 1 GB on disk the first time)"
+rm -rf build # setuptools packs whatever an earlier build left here, files that are gone by now included
 .venv-relay/bin/python -m pip install -q '.[relay]'
 # The same version may have other contents now, which pip would not notice.
 .venv-relay/bin/python -m pip install -q --force-reinstall --no-deps .

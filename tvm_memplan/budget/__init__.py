@@ -13,6 +13,7 @@ decides it.
 """
 
 from tvm_memplan.budget.explain import explain, raise_over_budget
+from tvm_memplan.budget.json import verdict_fields
 from tvm_memplan.budget.judge import judge_budget
 from tvm_memplan.budget.pools import BoardPools, Reserve, plan_for, pools_for
 from tvm_memplan.budget.text import verdict_text
@@ -28,5 +29,6 @@ __all__ = [
     "plan_for",
     "pools_for",
     "raise_over_budget",
+    "verdict_fields",
     "verdict_text",
 ]

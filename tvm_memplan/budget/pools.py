@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -86,11 +87,10 @@ def plan_for(pools: BoardPools, plan: Callable[[BoardPools], MemoryReport]) -> M
         BoardPools(pools.activations, relaxed.weights),
         BoardPools(relaxed.activations, pools.weights),
     )
-    for attempt in attempts:
-        try:
+    # Pools without a capacity make some attempts equal; each is a whole planning run.
+    for attempt in dict.fromkeys(attempts):
+        with suppress(DoesNotFit):
             return plan(attempt)
-        except DoesNotFit:
-            continue
     return plan(relaxed)
 
 

@@ -1,0 +1,96 @@
+"""``tvm-memplan plan FILE``: plans a problem from a CSV file, or a model, and prints figures and allocations."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvm_memplan.boards import Board, Region
+from tvm_memplan.budget import BoardPools, explain, judge_budget, plan_for, pools_for
+from tvm_memplan.cli.files import write_file
+from tvm_memplan.cli.models import Model, default_target
+from tvm_memplan.cli.options import add_json, add_planner, alignment, size
+from tvm_memplan.cli.progress import progress
+from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.model import Plan, Pool
+from tvm_memplan.report.json import to_json
+from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.report.text import report_text
+from tvm_memplan.sizes import show_size
+
+if TYPE_CHECKING:
+    from tvm_memplan.cli.options import Commands
+
+
+SAYS = "Plan a problem file or a model, and print its figures and allocations."
+
+
+def add(commands: Commands) -> argparse.ArgumentParser:
+    """Add the command to the parser."""
+    parser = commands.add_parser("plan", help=SAYS, description=SAYS)
+    parser.add_argument(
+        "file", metavar="FILE.csv|MODEL", help="minimalloc CSV, .tflite, .onnx, or a Relay module as text or JSON"
+    )
+    add_planner(parser)
+    parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
+    parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
+    parser.add_argument("--target", help="TVM target, for a model")
+    parser.add_argument("--all", action="store_true", help="print every allocation, not only the 40 largest")
+    parser.add_argument("-o", "--output", metavar="OUT.csv", help="write the problem with its offsets, for a CSV file")
+    add_json(parser, "the report")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan and print; 1 when a capacity is given and the plan is larger."""
+    problem_file = Path(options.file).suffix.lower() == ".csv"
+    if options.output and not problem_file:
+        raise BadInput(
+            f"-o writes the offsets of a problem file, and {options.file} is a model; --json has its offsets"
+        )
+    plan = _problem(options) if problem_file else _model(options)
+    board = _arena(options.capacity, options.align) if options.capacity else None
+    pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
+    with progress(f"planning {options.file}"):
+        report = plan_for(pools, plan)
+    if options.json:
+        write_file(options.json, to_json(report))
+    print(report_text(report, rows=None if options.all else 40), end="")
+    verdict = judge_budget(report, board) if board else None
+    if verdict is None or verdict.fits:
+        return 0
+    print(f"\n{explain(verdict)}")
+    return 1
+
+
+def _arena(capacity: int, align: int) -> Board:
+    """Return a capacity as a board, so that it is judged in the same way and words."""
+    region = Region("arena", capacity, "sram", alignment=align)
+    return Board(f"an arena of {show_size(capacity)}", title="", cpu="", regions=(region,))
+
+
+def _problem(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
+    # numba is only loaded from here on.
+    from tvm_memplan.planning.files import read_minimalloc, write_minimalloc
+    from tvm_memplan.planning.planners import plan
+    from tvm_memplan.report.build import memory_report
+
+    problem = read_minimalloc(options.file)
+
+    def run_planner(pools: BoardPools) -> MemoryReport:
+        made: Plan = plan(replace(problem, pools=pools.activations), planner=options.planner)
+        if options.output:
+            write_file(options.output, write_minimalloc(made))
+        return memory_report(made, (), Path(options.file).name, "", (), ())
+
+    return run_planner
+
+
+def _model(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
+    model = Model(options.file)
+    target = options.target or default_target(None)
+    return lambda pools: model.plan(pools, target, options.planner)
