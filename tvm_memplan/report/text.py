@@ -65,7 +65,7 @@ def _figures(pools: Sequence[PoolFigures]) -> Iterator[str]:
             f"{figures.naive:,}",
             f"{figures.planned:,}",
             f"{figures.bound:,}",
-            f"{figures.planned / figures.bound - 1:.1%}" if figures.bound else "-",
+            _over(figures),
             f"{figures.reuse:.1%}",
             "-" if figures.capacity is None else f"{figures.capacity:,}",
             round_size(figures.planned),
@@ -73,6 +73,13 @@ def _figures(pools: Sequence[PoolFigures]) -> Iterator[str]:
         for figures in pools
     ]
     return table(head, rows, "Lrrrrrrr", WIDTH)
+
+
+def _over(figures: PoolFigures) -> str:
+    if not figures.bound:
+        return "-"
+    over = figures.planned / figures.bound - 1
+    return f"{over:.1%}" if over < 10 else "> 999%"
 
 
 def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
