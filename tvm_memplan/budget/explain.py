@@ -30,8 +30,14 @@ def _reasons(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     reserved = f" = {show_size(row.size)} less a reserve of {show_size(row.reserve)}" if row.reserve else ""
     yield f"  {row.region} ({row.holds}) is over by {show_size(row.excess)}"
     yield f"    need   {show_size(row.need)}"
+    if row.caller or row.unplanned:
+        plan = row.need - row.caller - row.unplanned
+        parts = [f"{show_size(plan)} planned"]
+        parts += [f"{show_size(row.caller)} of the caller's inputs and outputs"] * bool(row.caller)
+        parts += [f"{show_size(row.unplanned)} left alone"] * bool(row.unplanned)
+        yield f"           = {' + '.join(parts)}"
     yield f"    have   {show_size(row.have)}{reserved}"
-    yield f"    bound  {show_size(row.bound)}, no packing is smaller"
+    yield f"    bound  {show_size(row.least)}, no packing is smaller"
     yield from (f"    {line}" for line in _ways_out(row, verdict))
     if row.holds == "activations" and verdict.peak:
         yield f"    largest at the peak (step {verdict.peak.step}, {verdict.peak.operator}):"
@@ -40,13 +46,12 @@ def _reasons(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
 
 def _ways_out(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     """Say what would have to change: the model, the split over regions, or only the plan."""
-    least = row.bound + row.unplanned
     if row.holds == "weights":
         yield "weights share nothing: take a smaller model or a larger region"
-    elif least > row.together:
+    elif row.least > row.together:
         where = f" at {verdict.peak.operator}" if verdict.peak else ""
-        yield f"no planner can help: what is alive together{where} needs {show_size(least)}"
-    elif least > row.have:
+        yield f"no planner can help: what is alive together{where} needs {show_size(row.least)}"
+    elif row.least > row.have:
         yield "no packing fits this region alone"
         if row.together > row.have:
             yield f"all RAM regions have {show_size(row.together)} together, but no split over them was found"

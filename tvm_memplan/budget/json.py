@@ -24,8 +24,9 @@ def verdict_fields(verdict: Verdict) -> dict[str, Any]:
                 "reserve_bytes": row.reserve,
                 "have_bytes": row.have if row.judged else None,
                 "need_bytes": row.need,
+                "caller_bytes": row.caller,
                 "unplanned_bytes": row.unplanned,
-                "bound_bytes": row.bound,
+                "bound_bytes": row.least,
                 "excess_bytes": row.excess,
                 "fits": row.fits if row.judged else None,
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget.pools import Reserve, Usable, usable_regions
@@ -46,63 +47,81 @@ def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0,
     )
 
 
+class _Need(NamedTuple):
+    """What one region has to hold: planned bytes, their bound, and the bytes of the caller's buffers."""
+
+    planned: int = 0
+    bound: int = 0
+    caller: int = 0
+
+
 def _ram_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
     needs = _needs(report, usable.ram, weights=False)
     unplanned = sum(left.size or 0 for left in report.left_alone)
     for region in usable.ram:
         first = region is usable.ram[0]
         if first or region.name in needs:
-            need, bound = needs.get(region.name, (0, 0))
+            need = needs.get(region.name, _Need())
             loose = unplanned if first else 0
             yield RegionVerdict(
                 region=region.name,
                 holds="activations",
-                need=need + loose,
+                need=need.planned + need.caller + loose,
                 size=region.size_bytes,
                 reserve=usable.kept.get(region.name, 0),
+                caller=need.caller,
                 unplanned=loose,
-                bound=bound,
+                bound=need.bound,
                 together=sum(usable.have(other) for other in usable.ram),
             )
 
 
 def _rom_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
     sizes = {region.name: region.size_bytes for region in usable.rom}
-    for name, (need, bound) in _needs(report, usable.rom, weights=True).items():
+    for name, need in _needs(report, usable.rom, weights=True).items():
         yield RegionVerdict(
             region=name,
             holds="weights",
-            need=need,
+            need=need.planned,
             size=sizes.get(name, 0),
             reserve=0,
+            caller=0,
             unplanned=0,
-            bound=bound,
+            bound=need.bound,
             together=sum(sizes.values()),
             judged=name in sizes,
         )
 
 
-def _needs(report: MemoryReport, regions: tuple[Region, ...], *, weights: bool) -> dict[str, tuple[int, int]]:
-    """Return what each region has to hold and its bound, in bytes, for weights or for everything else."""
+def _needs(report: MemoryReport, regions: tuple[Region, ...], *, weights: bool) -> dict[str, _Need]:
+    """Return what each region has to hold, for weights or for everything else."""
     names = [region.name for region in regions]
-    needs: dict[str, tuple[int, int]] = {}
+    needs: dict[str, _Need] = {}
     for figures in report.pools:
-        if _holds_weights(report, figures.pool) is not weights:
+        kinds = _kinds(report, figures.pool)
+        if (kinds == {Kind.WEIGHTS}) is not weights:
             continue
+        # A pool that is no region's is the caller's when it has only inputs and outputs. The caller does not know
+        # when they are alive, so each takes its own bytes.
+        caller = figures.pool not in names and bool(kinds) and kinds <= {Kind.INPUT, Kind.OUTPUT}
+        more = _Need(caller=figures.naive) if caller else _Need(figures.planned, figures.bound)
         name = figures.pool if figures.pool in names or not names else names[0]
-        need, bound = needs.get(name, (0, 0))
-        needs[name] = (need + figures.planned, bound + figures.bound)
+        needs[name] = _Need(*map(sum, zip(needs.get(name, _Need()), more)))
     return needs
 
 
-def _holds_weights(report: MemoryReport, pool: str) -> bool:
-    """Whether a pool is the weights' own; one that mixes them with anything written has to be RAM."""
-    return {row.kind for row in report.allocations if row.pool == pool} == {Kind.WEIGHTS}
+def _kinds(report: MemoryReport, pool: str) -> set[Kind]:
+    """Return what a pool holds; one that mixes weights with anything written has to be RAM."""
+    return {row.kind for row in report.allocations if row.pool == pool}
+
+
+def _is_arena(report: MemoryReport, pool: str) -> bool:
+    return bool(_kinds(report, pool) & {Kind.ACTIVATION, Kind.WORKSPACE})
 
 
 def _peak(report: MemoryReport) -> Peak | None:
     """Return the peak of the pool that needs the most RAM."""
-    ram = [figures for figures in report.pools if figures.peak and not _holds_weights(report, figures.pool)]
+    ram = [figures for figures in report.pools if figures.peak and _is_arena(report, figures.pool)]
     return max(ram, key=lambda figures: figures.bound).peak if ram else None
 
 
@@ -116,5 +135,7 @@ def _notes(report: MemoryReport, board: Board, rows: tuple[RegionVerdict, ...]) 
     for row in rows:
         if not row.judged:
             yield f"{show_size(row.need)} of weights are not judged: board {board.name} lists no read-only memory"
+        if row.caller:
+            yield f"{show_size(row.caller)} of the caller's inputs and outputs count in full in {row.region}"
         if row.unplanned:
             yield f"{show_size(row.unplanned)} of buffers that were left alone count in full in {row.region}"

@@ -18,13 +18,15 @@ class RegionVerdict:
     holds : str
         ``activations`` (with inputs, outputs and workspace) or ``weights``.
     need : int
-        What the plan puts there, and `unplanned`.
+        What the plan puts there, and `caller`, and `unplanned`.
     size, reserve : int
         What the region is, and what is kept free of the plan.
+    caller : int
+        The part of `need` for inputs and outputs that the caller of the model supplies: each has bytes of its own.
     unplanned : int
         The part of `need` for buffers that were left alone: they count in full, since something has to hold them.
     bound : int
-        What no packing can go below, were everything in this region.
+        What no packing of the rest can go below, were everything in this region.
     together : int
         What all regions that may hold the same have together, reserves taken off.
     judged : bool
@@ -36,6 +38,7 @@ class RegionVerdict:
     need: int
     size: int
     reserve: int
+    caller: int
     unplanned: int
     bound: int
     together: int
@@ -45,6 +48,11 @@ class RegionVerdict:
     def have(self) -> int:
         """Bytes that the plan may take."""
         return self.size - self.reserve
+
+    @property
+    def least(self) -> int:
+        """Bytes that every plan needs."""
+        return self.bound + self.caller + self.unplanned
 
     @property
     def excess(self) -> int:

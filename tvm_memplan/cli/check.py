@@ -18,7 +18,7 @@ from tvm_memplan.budget import (
     verdict_text,
 )
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import Model, default_target
+from tvm_memplan.cli.models import Model
 from tvm_memplan.cli.options import add_json, add_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.report.json import to_fields
@@ -45,7 +45,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
         help="RAM to keep for stack, heap and the rest, such as 24KiB or dtcm=16KiB",
     )
     parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
-    parser.add_argument("--target", help="TVM target (default: C code for the board's kind of core)")
+    parser.add_argument("--target", help="TVM target (default: C for a microcontroller)")
     add_planner(parser)
     add_json(parser, "verdict and report")
     parser.set_defaults(run=run)
@@ -57,13 +57,12 @@ def run(options: argparse.Namespace) -> int:
     # The board first: its mistakes show at once, a model takes seconds.
     board = load_board(options.board)
     pools = pools_for(board, options.reserve, external=options.external)
-    target = options.target or default_target(board)
     model = Model(options.model)
 
     def plan(pools: BoardPools) -> MemoryReport:
-        return model.plan(pools, target, options.planner)
+        return model.plan(pools, options.target, options.planner)
 
-    with progress(f"planning {options.model} for {target}"):
+    with progress(f"planning {options.model}"):
         report = plan_for(pools, plan)
     verdict = judge_budget(report, board, options.reserve, external=options.external)
     if options.json:

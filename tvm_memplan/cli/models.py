@@ -7,19 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tvm_memplan.boards import Board
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput, MissingDependency
 from tvm_memplan.report.memory import MemoryReport
-
-#: Convolutions on 8-bit integers: TVM's plain C schedules widen them to 16 bits and so double the memory.
-ARM_TARGET = "c -keys=arm_cpu -mcpu=cortex-m3"
-
-
-def default_target(board: Board | None) -> str:
-    """Return the target to plan for when the user names none."""
-    return ARM_TARGET if board is None or "cortex" in board.cpu else "c"
 
 
 class Model:
@@ -33,9 +24,27 @@ class Model:
         with progress(f"reading {path}"):
             self._model: Any = self._driver.read_model(path)
 
-    def plan(self, pools: BoardPools, target: str, planner: str) -> MemoryReport:
-        """Plan into `pools`; `DoesNotFit` when they are too small."""
-        raise NotImplementedError
+    def plan(self, pools: BoardPools, target: str | None, planner: str) -> MemoryReport:
+        """Plan into `pools`; `DoesNotFit` when they are too small.
+
+        Without a target it is planned as the C that `micro_config` writes, which serves every core: nothing in it is
+        Arm's own. Where the interface is C, inputs and outputs are planned into the pools, too.
+        """
+        from tvm_memplan.relay.targets import configuration_for
+
+        config = configuration_for(target) if target else self._driver.micro_config()
+        made = self._driver.plan(
+            self._model.mod,
+            self._model.params,
+            config,
+            pools=pools.activations,
+            weight_pools=pools.weights,
+            planner=planner,
+            io_in_pool=config.interface_api == "c",
+            model=Path(self.path).name,
+        )
+        report: MemoryReport = made.report
+        return report
 
 
 def _driver() -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget import BoardPools, explain, judge_budget, plan_for, pools_for
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import Model, default_target
+from tvm_memplan.cli.models import Model
 from tvm_memplan.cli.options import add_json, add_planner, alignment, size
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
@@ -37,7 +37,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     add_planner(parser)
     parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
     parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
-    parser.add_argument("--target", help="TVM target, for a model")
+    parser.add_argument("--target", help="TVM target for a model (default: C for a microcontroller)")
     parser.add_argument("--all", action="store_true", help="print every allocation, not only the 40 largest")
     parser.add_argument("-o", "--output", metavar="OUT.csv", help="write the problem with its offsets, for a CSV file")
     add_json(parser, "the report")
@@ -92,5 +92,4 @@ def _problem(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport
 
 def _model(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
     model = Model(options.file)
-    target = options.target or default_target(None)
-    return lambda pools: model.plan(pools, target, options.planner)
+    return lambda pools: model.plan(pools, options.target, options.planner)

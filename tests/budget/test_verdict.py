@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +84,19 @@ def test_when_the_bound_fits_it_is_a_packing_matter(make_report):
 def test_a_reserve_is_shown_with_what_it_leaves(make_report):
     text = explain(judge_budget(make_report(planned=1000), BOARD, 50))
     assert "have   950 B = 1,000 B less a reserve of 50 B" in text
+
+
+def test_inputs_and_outputs_of_the_caller_count_in_full_beside_the_plan(make_report):
+    report = make_report(planned=900, bound=900)
+    row = Allocation("in", "input", Kind.INPUT, "global", 70, 1, (LiveRange(0, 1),), "caller", 0)
+    out = Allocation("out", "output", Kind.OUTPUT, "global", 60, 1, (LiveRange(1, 2),), "caller", 0)
+    shared = PoolFigures("caller", None, 1, 130, 70, 70, "pressure", Peak(0, "input", ("in",)))
+    report = replace(report, allocations=(*report.allocations, row, out), pools=(*report.pools, shared))
+    verdict = judge_budget(report, BOARD)
+    assert (verdict.rows[0].need, verdict.rows[0].caller, verdict.rows[0].excess) == (1030, 130, 30)
+    assert verdict.peak == report.pools[0].peak
+    assert "= 900 B planned + 130 B of the caller's inputs and outputs" in explain(verdict)
+    assert "bound  1,030 B" in explain(verdict)
 
 
 def test_buffers_left_alone_count_in_full(make_report):
