@@ -21,8 +21,8 @@ KINDS = {
     "sram": "internal RAM",
     "tcm": "internal RAM, tightly coupled to the core",
     "flash": "internal read-only memory, for weights",
-    "external": "RAM outside the chip (SDRAM, PSRAM), used for activations only on request",
-    "external-ro": "read-only memory outside the chip (QSPI or XIP flash), for weights",
+    "external": "RAM outside the chip, used only on request",
+    "external-ro": "read-only memory outside the chip, for weights",
 }
 
 

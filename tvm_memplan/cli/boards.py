@@ -61,7 +61,7 @@ def _show(board: Board) -> Iterator[str]:
         )
         for region in board.regions
     ]
-    yield from table(("region", "address", "size B", "", "kind", "use", ""), rows, "Llrrlll", WIDTH)
+    yield from table(("region", "address", "size B", "", "kind", "use", ""), rows, "LlrrlLl", WIDTH)
     notes = [f"{region.name}: {region.note}" for region in board.regions if region.note]
     for title, lines in (("notes", [*notes, *board.notes]), ("sources", board.sources)):
         if lines:

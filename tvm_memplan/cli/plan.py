@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     problem_file = Path(options.file).suffix.lower() == ".csv"
     if options.output and not problem_file:
         raise BadInput(
-            f"-o writes the offsets of a problem file, and {options.file} is a model; --json has its offsets"
+            f"-o writes the offsets of a problem file, and {options.file} is a model: use --json"
         )
     plan = _problem(options) if problem_file else _model(options)
     board = _arena(options.capacity, options.align) if options.capacity else None
