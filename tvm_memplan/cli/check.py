@@ -19,7 +19,7 @@ from tvm_memplan.budget import (
 )
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import Model
-from tvm_memplan.cli.options import add_json, add_planner, reserve
+from tvm_memplan.cli.options import add_json, add_planner, check_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.memory import MemoryReport
@@ -57,10 +57,11 @@ def run(options: argparse.Namespace) -> int:
     # The board first: its mistakes show at once, a model takes seconds.
     board = load_board(options.board)
     pools = pools_for(board, options.reserve, external=options.external)
-    model = Model(options.model)
+    check_planner(options.planner)
+    model = Model(options.model, options.target)
 
     def plan(pools: BoardPools) -> MemoryReport:
-        return model.plan(pools, options.target, options.planner)
+        return model.plan(pools, options.planner)
 
     with progress(f"planning {options.model}"):
         report = plan_for(pools, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tvm_memplan.budget.pools import Reserve
@@ -18,6 +19,17 @@ def add_planner(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--planner", default="auto", metavar="NAME", help="how to plan (default: auto, the best of all)"
     )
+
+
+def check_planner(name: str) -> None:
+    """Refuse an unknown planner before the work begins."""
+    # The planners load numba, which takes a second; the parser must not.
+    from tvm_memplan.planning.planners import PLANNERS
+
+    if name not in PLANNERS:
+        close = get_close_matches(name, PLANNERS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise BadInput(f"no planner is called {name!r}; {hint}There are {', '.join(PLANNERS)}")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

@@ -12,7 +12,7 @@ from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget import BoardPools, explain, judge_budget, plan_for, pools_for
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import Model
-from tvm_memplan.cli.options import add_json, add_planner, alignment, size
+from tvm_memplan.cli.options import add_json, add_planner, alignment, check_planner, size
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Plan, Pool
@@ -49,9 +49,8 @@ def run(options: argparse.Namespace) -> int:
     """Plan and print; 1 when a capacity is given and the plan is larger."""
     problem_file = Path(options.file).suffix.lower() == ".csv"
     if options.output and not problem_file:
-        raise BadInput(
-            f"-o writes the offsets of a problem file, and {options.file} is a model: use --json"
-        )
+        raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
+    check_planner(options.planner)
     plan = _problem(options) if problem_file else _model(options)
     board = _arena(options.capacity, options.align) if options.capacity else None
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
@@ -91,5 +90,5 @@ def _problem(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport
 
 
 def _model(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
-    model = Model(options.file)
-    return lambda pools: model.plan(pools, options.target, options.planner)
+    model = Model(options.file, options.target)
+    return lambda pools: model.plan(pools, options.planner)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import Allocation, MemoryReport, PoolFigures
 from tvm_memplan.report.table import WIDTH, bullet, shorten, table
-from tvm_memplan.sizes import round_size
+from tvm_memplan.sizes import round_size, show_size
 
 #: How many buffers alive at the peak are listed.
 HOLDERS = 8
@@ -33,7 +33,7 @@ def _report_lines(report: MemoryReport, rows: int | None) -> Iterator[str]:
     yield ""
     yield from _figures(report.pools)
     kinds = [(kind, report.total(kind)) for kind in Kind]
-    parts = [f"{kind.value} {size:,} B ({round_size(size)})" for kind, size in kinds if size]
+    parts = [f"{kind.value} {show_size(size)}" for kind, size in kinds if size]
     if parts:
         yield ""
         yield from textwrap.wrap("each counted once: " + ", ".join(parts), WIDTH, subsequent_indent="  ")
