@@ -57,6 +57,7 @@ def test_weights_on_a_board_without_flash_are_not_judged_and_said_so(make_report
     verdict = judge_budget(make_report(weights=10**9, pool="l2"), load_board("gap8"))
     assert verdict.fits
     assert "not judged" in verdict_text(verdict)
+    assert "net fits gap8 as far as it is judged" in explain(verdict)
     assert "lists no read-only memory" in " ".join(verdict.notes)
     (row,) = (row for row in verdict_fields(verdict)["regions"] if row["holds"] == "weights")
     assert row["fits"] is None and row["have_bytes"] is None and row["need_bytes"] == 10**9
@@ -111,12 +112,6 @@ def test_nothing_fits_for_sure_while_a_size_is_unknown(make_report):
     verdict = judge_budget(make_report(planned=1, left_alone=(left,)), BOARD)
     assert not verdict.fits
     assert "cannot be judged: tmp in conv has no known size (extent n has no bound)" in explain(verdict)
-
-
-def test_the_notes_of_the_report_stay(make_report):
-    assert "int4 is stored one a byte" in verdict_text(
-        judge_budget(make_report(notes=("int4 is stored one a byte",)), BOARD)
-    )
 
 
 @given(

@@ -11,7 +11,9 @@ from tvm_memplan.sizes import show_size
 
 def explain(verdict: Verdict) -> str:
     """Return the reasons line by line: need, have, bound, the way out, the peak and the buffers that hold it."""
-    lines = [f"{verdict.model} {'fits' if verdict.fits else 'does not fit'} {verdict.board}"]
+    open_rows = verdict.fits and not all(row.judged for row in verdict.rows)
+    says = "fits" if verdict.fits else "does not fit"
+    lines = [f"{verdict.model} {says} {verdict.board}" + (" as far as it is judged" if open_rows else "")]
     for row in verdict.rows:
         if not row.fits:
             lines += _reasons(row, verdict)

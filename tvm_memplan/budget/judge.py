@@ -43,7 +43,7 @@ def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0,
         peak=peak,
         holders=_holders(report, peak),
         unknown=tuple(left for left in report.left_alone if left.size is None),
-        notes=(*report.notes, *_notes(report, board, rows)),
+        notes=tuple(_notes(board, rows)),
     )
 
 
@@ -131,7 +131,7 @@ def _holders(report: MemoryReport, peak: Peak | None) -> tuple[Allocation, ...]:
     return tuple(sorted(alive, key=lambda row: -row.size)[:HOLDERS])
 
 
-def _notes(report: MemoryReport, board: Board, rows: tuple[RegionVerdict, ...]) -> Iterator[str]:
+def _notes(board: Board, rows: tuple[RegionVerdict, ...]) -> Iterator[str]:
     for row in rows:
         if not row.judged:
             yield f"{show_size(row.need)} of weights are not judged: board {board.name} lists no read-only memory"

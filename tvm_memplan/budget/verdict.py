@@ -82,7 +82,7 @@ class Verdict:
     unknown : tuple of LeftAlone
         Buffers that were left alone and whose size is not known: with any of them nothing is said to fit.
     notes : tuple of str
-        What the reader must know to trust the verdict.
+        What the reader must know to trust the verdict, beside the notes of the report.
     """
 
     board: str

@@ -69,7 +69,7 @@ class Model:
 def _with_pools(problem: Problem, pools: BoardPools) -> Problem:
     """Return `problem` with its two stand-in pools replaced; other pools (the caller's) stay."""
     others = tuple(pool for pool in problem.pools if pool not in (_ACTIVATIONS, _WEIGHTS))
-    names = {
+    names: dict[tuple[str, ...], tuple[str, ...]] = {
         (_ACTIVATIONS.name,): tuple(pool.name for pool in pools.activations),
         (_WEIGHTS.name,): tuple(pool.name for pool in pools.weights),
     }

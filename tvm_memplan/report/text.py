@@ -85,9 +85,8 @@ def _over(figures: PoolFigures) -> str:
 def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
     peak = figures.peak
     assert peak is not None
-    yield shorten(
-        f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}, {peak.operator}", WIDTH
-    )
+    where = f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}, "
+    yield shorten(where + shorten(peak.operator, max(20, WIDTH - len(where))), WIDTH)
     by_name = {row.name: row for row in report.allocations}
     held = [by_name[name] for name in peak.holders if name in by_name]
     rows = [
