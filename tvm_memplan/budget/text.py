@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from tvm_memplan.budget.explain import explain
 from tvm_memplan.budget.verdict import Verdict
-from tvm_memplan.report.table import WIDTH, bullet, table
+from tvm_memplan.report.table import WIDTH, bullet, table, wrap
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -33,6 +32,8 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield from table(head, rows, "Llrrrrrl", WIDTH)
     yield ""
     for line in explain(verdict).splitlines():
-        yield from textwrap.wrap(line, WIDTH, subsequent_indent="      ", drop_whitespace=False) or [""]
+        words = line.lstrip()
+        indent = " " * (len(line) - len(words))
+        yield from wrap(words, indent, indent + "  ")
     for note in verdict.notes:
         yield from bullet(note)

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: Said once per operator, about nothing that a user could change: TVM asks LLVM for the host's view of a foreign
-#: core, and has hand-written kernels for other layouts.
+#: core, has hand-written kernels for other layouts, and would like to be tuned.
 ROUTINE = (
     b"is not a recognized processor for this target",
     b"is not a recognized feature for this target",
     b"is not optimized for arm cpu",
+    b"One or more operators have not been tuned",
 )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
 #: No line that this package prints is longer, in columns.
 WIDTH = 100
+_UNIT = re.compile(r" (B|KiB|MiB|GiB)\b")
 
 
 def shorten(text: str, width: int) -> str:
@@ -37,6 +39,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str, width:
         yield "  ".join(cells).rstrip()
 
 
+def wrap(text: str, first: str = "", rest: str = "") -> Iterator[str]:
+    """Yield `text` as lines of at most `WIDTH` columns; a number and its unit stay on one line."""
+    tied = _UNIT.sub("\u00a0\\1", text)
+    for line in textwrap.wrap(tied, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False):
+        yield line.replace("\u00a0", " ")
+
+
 def bullet(text: str) -> Iterator[str]:
     """Yield the lines of one point of a list."""
-    yield from textwrap.wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+    return wrap(text, "  - ", "    ")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import Allocation, MemoryReport, PoolFigures
-from tvm_memplan.report.table import WIDTH, bullet, shorten, table
+from tvm_memplan.report.table import WIDTH, bullet, shorten, table, wrap
 from tvm_memplan.sizes import round_size, show_size
 
 #: How many buffers alive at the peak are listed.
@@ -36,7 +35,7 @@ def _report_lines(report: MemoryReport, rows: int | None) -> Iterator[str]:
     parts = [f"{kind.value} {show_size(size)}" for kind, size in kinds if size]
     if parts:
         yield ""
-        yield from textwrap.wrap("each counted once: " + ", ".join(parts), WIDTH, subsequent_indent="  ")
+        yield from wrap("each counted once: " + ", ".join(parts), rest="  ")
     for figures in report.pools:
         if figures.peak and figures.planned and not _only_weights(report, figures.pool):
             yield ""
