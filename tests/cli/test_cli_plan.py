@@ -50,6 +50,12 @@ def test_a_capacity_below_the_bound_does_not_fit_and_no_planner_can_help(run, pr
         assert words in text
 
 
+def test_offsets_that_do_not_fit_are_not_written(run, problem, tmp_path):
+    made = run("plan", problem, "--capacity", "7B", "-o", "out.csv", code=1)
+    assert "out.csv was not written" in made.stdout
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_an_alignment_moves_every_offset(run, problem, tmp_path):
     run("plan", problem, "--align", "16", "--json", "out.json")
     report = from_json((tmp_path / "out.json").read_text())

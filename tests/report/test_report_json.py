@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from any_report import REPORTS
 from hypothesis import given
 
+from tests.report.any_report import REPORTS
 from tvm_memplan.errors import BadInput
 from tvm_memplan.report.json import from_json, to_fields, to_json
 

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from any_report import REPORTS
 from hypothesis import given
 
+from tests.report.any_report import REPORTS
 from tvm_memplan.report.memory import LeftAlone
 from tvm_memplan.report.table import shorten, table
 from tvm_memplan.report.text import report_text

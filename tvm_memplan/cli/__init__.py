@@ -1,6 +1,6 @@
 """The command line: ``tvm-memplan plan | check | boards``, a file per command.
 
-Nothing heavy (TVM, numba, numpy) is imported before a command needs it, so that ``--help`` answers at once.
+Nothing heavy (TVM, numba) is imported before a command needs it, so that ``--help`` answers at once.
 Exit codes: 0 for what fits or is fine, 1 for what does not fit, 2 for bad input, 3 for a fault of ours,
 130 after Ctrl-C, 141 when the reader of the output has gone.
 """

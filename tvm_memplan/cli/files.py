@@ -15,13 +15,13 @@ def write_file(path: str, text: str) -> None:
 
     What is no ordinary file (a pipe, a terminal) cannot be replaced and is written to directly.
     """
-    # The file that a link points at is meant, not the link.
-    target = Path(path).resolve()
+    target = Path(path)
     try:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
         else:
-            _replace(target, text)
+            # The file that a link points at is meant, not the link.
+            _replace(target.resolve(), text)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
 

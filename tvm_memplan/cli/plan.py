@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +11,11 @@ from tvm_memplan.budget import BoardPools, explain, judge_budget, plan_for, pool
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import Model
 from tvm_memplan.cli.options import add_json, add_planner, alignment, check_planner, size
+from tvm_memplan.cli.problems import ProblemFile
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
-from tvm_memplan.planning.model import Plan, Pool
+from tvm_memplan.planning.model import Pool
 from tvm_memplan.report.json import to_json
-from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.report.text import report_text
 from tvm_memplan.sizes import show_size
 
@@ -51,44 +49,26 @@ def run(options: argparse.Namespace) -> int:
     if options.output and not problem_file:
         raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
     check_planner(options.planner)
-    plan = _problem(options) if problem_file else _model(options)
+    source = ProblemFile(options.file) if problem_file else Model(options.file, options.target)
     board = _arena(options.capacity, options.align) if options.capacity else None
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
     with progress(f"planning {options.file}"):
-        report = plan_for(pools, plan)
+        report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
+    verdict = judge_budget(report, board) if board else None
+    fits = verdict is None or verdict.fits
     if options.json:
         write_file(options.json, to_json(report))
+    if isinstance(source, ProblemFile) and options.output and fits:
+        write_file(options.output, source.offsets())
     print(report_text(report, rows=None if options.all else 40), end="")
-    verdict = judge_budget(report, board) if board else None
-    if verdict is None or verdict.fits:
-        return 0
-    print(f"\n{explain(verdict)}")
-    return 1
+    if verdict is not None and not fits:
+        print(f"\n{explain(verdict)}")
+        if options.output:
+            print(f"{options.output} was not written: these offsets do not fit")
+    return 0 if fits else 1
 
 
 def _arena(capacity: int, align: int) -> Board:
     """Return a capacity as a board, so that it is judged in the same way and words."""
     region = Region("arena", capacity, "sram", alignment=align)
     return Board(f"an arena of {show_size(capacity)}", title="", cpu="", regions=(region,))
-
-
-def _problem(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
-    # numba is only loaded from here on.
-    from tvm_memplan.planning.files import read_minimalloc, write_minimalloc
-    from tvm_memplan.planning.planners import plan
-    from tvm_memplan.report.build import memory_report
-
-    problem = read_minimalloc(options.file)
-
-    def run_planner(pools: BoardPools) -> MemoryReport:
-        made: Plan = plan(replace(problem, pools=pools.activations), planner=options.planner)
-        if options.output:
-            write_file(options.output, write_minimalloc(made))
-        return memory_report(made, (), Path(options.file).name, "", (), ())
-
-    return run_planner
-
-
-def _model(options: argparse.Namespace) -> Callable[[BoardPools], MemoryReport]:
-    model = Model(options.file, options.target)
-    return lambda pools: model.plan(pools, options.planner)
