@@ -42,7 +42,8 @@ def _reasons(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     yield f"    bound  {show_size(row.least)}, no packing is smaller"
     yield from (f"    {line}" for line in _ways_out(row, verdict))
     if row.holds == "activations" and verdict.peak:
-        yield f"    largest at the peak (step {verdict.peak.step}, {verdict.peak.operator}):"
+        operator = f", {verdict.peak.operator}" if verdict.peak.operator else ""
+        yield f"    largest at the peak (step {verdict.peak.step}{operator}):"
         yield from (f"    {show_size(held.size):>28}  {held.name}" for held in verdict.holders)
 
 
@@ -51,7 +52,7 @@ def _ways_out(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     if row.holds == "weights":
         yield "weights share nothing: take a smaller model or a larger region"
     elif row.least > row.together:
-        where = f" at {verdict.peak.operator}" if verdict.peak else ""
+        where = f" at {verdict.peak.operator}" if verdict.peak and verdict.peak.operator else ""
         yield f"no planner can help: what is alive together{where} needs {show_size(row.least)}"
     elif row.least > row.have:
         yield "no packing fits this region alone"

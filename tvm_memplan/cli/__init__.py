@@ -8,6 +8,7 @@ Exit codes: 0 for what fits or is fine, 1 for what does not fit, 2 for bad input
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -22,6 +23,10 @@ FITS, DOES_NOT_FIT, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED = 0, 1, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # Names come from models, and a terminal need not be able to show them.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)

@@ -80,4 +80,4 @@ def _json(verdict: Verdict, report: MemoryReport) -> str:
         "verdict": verdict_fields(verdict),
         "report": to_fields(report),
     }
-    return json.dumps(fields, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(fields, indent=1) + "\n"

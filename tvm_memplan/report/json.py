@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 def to_json(report: MemoryReport) -> str:
     """Return `report` as JSON text that ends in a newline."""
-    return json.dumps(to_fields(report), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(to_fields(report), indent=1) + "\n"
 
 
 def to_fields(report: MemoryReport) -> dict[str, Any]:

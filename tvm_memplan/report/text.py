@@ -84,8 +84,10 @@ def _over(figures: PoolFigures) -> str:
 def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
     peak = figures.peak
     assert peak is not None
-    where = f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}, "
-    yield shorten(where + shorten(peak.operator, max(20, WIDTH - len(where))), WIDTH)
+    where = f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}"
+    if peak.operator:
+        where += f", {shorten(peak.operator, max(20, WIDTH - len(where) - 2))}"
+    yield shorten(where, WIDTH)
     by_name = {row.name: row for row in report.allocations}
     held = [by_name[name] for name in peak.holders if name in by_name]
     rows = [
@@ -101,8 +103,8 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
     # The largest are what a reader can act on; they stay in the order of first use.
     largest = sorted(range(len(allocations)), key=lambda i: -allocations[i].size)[:limit]
     shown = [allocations[i] for i in sorted(largest)]
-    head = ("buffer", "operator", "kind", "pool", "offset B", "size B", "alive in steps")
-    rows = [
+    head: tuple[str, ...] = ("buffer", "operator", "kind", "pool", "offset B", "size B", "alive in steps")
+    rows: list[tuple[str, ...]] = [
         (
             row.name,
             row.operator,
@@ -114,7 +116,11 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
         )
         for row in shown
     ]
-    yield from table(head, rows, "LLlLrrL", WIDTH)
+    letters = "LLlLrrL"
+    if not any(row.operator for row in shown):  # problems from files know of no operators
+        head, letters = head[:1] + head[2:], letters[:1] + letters[2:]
+        rows = [row[:1] + row[2:] for row in rows]
+    yield from table(head, rows, letters, WIDTH)
     if len(shown) < len(allocations):
         rest = sum(row.size for row in allocations) - sum(row.size for row in shown)
         yield f"and {len(allocations) - len(shown)} smaller buffers of {rest:,} B together"
