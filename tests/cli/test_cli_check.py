@@ -32,6 +32,13 @@ def test_a_model_that_is_none_is_bad_input_that_names_the_file(run, tmp_path, na
     assert name in run("check", name, "--board", "nrf52840dk", code=2).stderr
 
 
+@needs_relay
+def test_a_target_that_is_none_is_bad_input(run, tmp_path):
+    (tmp_path / "net.relay").write_text(NET)
+    made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "flux", code=2)
+    assert "--target 'flux'" in made.stderr and '"flux" is not defined' in made.stderr
+
+
 NET = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 16, 64, 64), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
   %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);

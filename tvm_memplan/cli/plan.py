@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_memplan.boards import Board, Region
-from tvm_memplan.budget import BoardPools, explain, judge_budget, plan_for, pools_for
+from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_text
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import Model
 from tvm_memplan.cli.options import add_json, add_planner, alignment, check_planner, size
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         write_file(options.output, source.offsets())
     print(report_text(report, rows=None if options.all else 40), end="")
     if verdict is not None and not fits:
-        print(f"\n{explain(verdict)}")
+        print(f"\n{verdict_text(verdict)}", end="")
         if options.output:
             print(f"{options.output} was not written: these offsets do not fit")
     return 0 if fits else 1
