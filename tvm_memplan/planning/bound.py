@@ -83,9 +83,10 @@ def stack(problem: Problem, members: Sequence[int], pool: Pool | None = None) ->
     offsets: dict[int, int] = {}
     end = 0
     align = {i: effective_alignment(problem, i, pool) for i in members}
-    for i in sorted(members, key=lambda i: (-align[i], i)):
-        offsets[i] = round_up(end, align[i])
-        end = offsets[i] + problem.buffers[i].size
+    for i in sorted(members, key=lambda i: (-align[i], problem.buffers[i].name)):
+        size = problem.buffers[i].size
+        offsets[i] = round_up(end, align[i]) if size else 0
+        end = max(end, offsets[i] + size)
     return offsets, end
 
 

@@ -40,7 +40,7 @@ def colour(conflicts: Conflicts) -> list[Placement]:
     slot_of: dict[int, _Slot] = {}
     for i in arrange(conflicts, by_size):
         buffer = problem.buffers[i]
-        if buffer.pinned:
+        if buffer.pinned or not buffer.size:
             continue
         # Members of one slot start together, which is all that an in-place pair asks for.
         apart = set(conflicts.of(i).tolist()) - conflicts.partners.get(i, frozenset())
@@ -53,14 +53,17 @@ def colour(conflicts: Conflicts) -> list[Placement]:
             before = slot.alignment
             slot.alignment = max(before, alignment)
             stacked = [*slots[pool.name], slot] if new else slots[pool.name]
-            end = _stacked(stacked, base[pool.name])[1]
-            if pool.capacity is None or end <= pool.capacity or pool is candidates[-1]:
+            fits = pool.capacity is None or pool is candidates[-1]
+            if fits or _stacked(stacked, base[pool.name])[1] <= (pool.capacity or 0):
                 slots[pool.name] = stacked
                 slot.members.append(i)
                 slot_of[i] = slot
                 break
             slot.alignment = before
-    places: dict[int, Placement] = {i: b.pinned for i, b in enumerate(problem.buffers) if b.pinned}
+    places: dict[int, Placement] = {}
+    for i, buffer in enumerate(problem.buffers):
+        if buffer.pinned or not buffer.size:  # a buffer of no bytes can lie anywhere
+            places[i] = buffer.pinned or Placement(problem.candidates(buffer)[0].name, 0)
     for name, own in slots.items():
         for slot, offset in zip(own, _stacked(own, base[name])[0]):
             places.update((i, Placement(name, offset)) for i in slot.members)

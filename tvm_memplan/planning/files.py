@@ -113,19 +113,22 @@ def _to_csv(problem: Problem, offsets: Sequence[int] | None) -> str:
         raise BadInput(f"buffer {unknown!r} has no live range, which the CSV format needs")
     aligned = any(buffer.alignment != 1 for buffer in buffers)
     gaps = any(len(buffer.live_ranges) > 1 for buffer in buffers)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     header = ["id", "lower", "upper", "size"]
     header += ["alignment"] * aligned + ["gaps"] * gaps + ["offset"] * (offsets is not None)
-    writer.writerow(header)
+    lines = [",".join(header)]
     for i, buffer in enumerate(buffers):
         spans = buffer.live_ranges
-        row = [buffer.name, spans[0].start, spans[-1].stop, buffer.size]
+        row: list[object] = [_quoted(buffer.name), spans[0].start, spans[-1].stop, buffer.size]
         row += [buffer.alignment] * aligned
         row += [" ".join(f"{a.stop}-{b.start}" for a, b in pairwise(spans))] * gaps
         row += [] if offsets is None else [offsets[i]]
-        writer.writerow(row)
-    return out.getvalue()
+        lines.append(",".join(map(str, row)))
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    # By hand: the csv module leaves a carriage return unquoted, and its own reader takes that for the end of a line.
+    return '"' + name.replace('"', '""') + '"' if any(sign in name for sign in ',"\r\n') else name
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:

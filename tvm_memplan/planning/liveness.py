@@ -206,8 +206,10 @@ def _buffer(places: list[_Place], total: int) -> Buffer:
             before, after = getattr(first, what), getattr(place.alloc, what)
             if before != after:
                 raise BadTrace(f"{first.buffer!r} is allocated with {what} {before} and again with {after}")
+    # A place that nothing touches holds nothing; it only counts when there is no other.
+    used = [place for place in places if place.touches or place.live_in or place.live_out] or places[:1]
     merged: list[LiveRange] = []
-    for span in sorted(place.range(total) for place in places):
+    for span in sorted(place.range(total) for place in used):
         if merged and span.start < merged[-1].stop:
             # Both would lie at one offset, and the second would overwrite the first.
             raise BadTrace(
