@@ -134,7 +134,7 @@ def _holders(report: MemoryReport, peak: Peak | None) -> tuple[Allocation, ...]:
 def _notes(board: Board, rows: tuple[RegionVerdict, ...]) -> Iterator[str]:
     for row in rows:
         if not row.judged:
-            yield f"{show_size(row.need)} of weights are not judged: board {board.name} lists no read-only memory"
+            yield f"{show_size(row.need)} of weights are not judged: {board.name} lists no read-only memory"
         if row.caller:
             yield f"{show_size(row.caller)} of the caller's inputs and outputs count in full in {row.region}"
         if row.unplanned:

@@ -57,6 +57,9 @@ class Model:
                 io_in_pool=config.interface_api == "c",
                 model=Path(path).name,
             )
+        self._notes: tuple[str, ...] = ()
+        if config.interface_api == "c":
+            self._notes = ("inputs and outputs are part of the plan, as in a build with io_in_pool=True",)
         self._problem: Problem = made.plan.problem
         self._report: MemoryReport = made.report
 
@@ -67,7 +70,8 @@ class Model:
 
         made: Plan = plan(_with_pools(self._problem, pools), planner=planner)
         known = self._report
-        return memory_report(made, known.steps, known.model, known.target, known.left_alone, known.notes)
+        notes = (*known.notes, *self._notes)
+        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
 
 
 def _with_pools(problem: Problem, pools: BoardPools) -> Problem:
