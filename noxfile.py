@@ -1,0 +1,72 @@
+"""The test environments: `lint`, and the tests without TVM, on the Relay line and on the Relax line.
+
+Each test session installs the wheel built from this checkout, not the checkout itself, so a file that the wheel
+forgets fails a test here instead of at a user's. `nox -s all` runs everything and is what `nox` alone does.
+"""
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["all"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = True
+nox.needs_version = ">=2024.4.15"
+
+TEST_TOOLS = ["pytest>=8", "hypothesis>=6.100"]
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and types."""
+    session.install("ruff>=0.11", "mypy>=1.15")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+
+
+@nox.session
+def core(session: nox.Session) -> None:
+    """Run the tests without any TVM; those that need one skip and say so."""
+    _test(session, extra="")
+
+
+@nox.session
+def relay(session: nox.Session) -> None:
+    """Run the tests with TVM 0.19."""
+    _test(session, extra="[relay]")
+
+
+@nox.session
+def relax(session: nox.Session) -> None:
+    """Run the tests with the TVM of today."""
+    _test(session, extra="[relax]")
+
+
+@nox.session(venv_backend="none")
+def all(session: nox.Session) -> None:
+    """Everything: lint, core, relay, relax."""
+    for name in ("lint", "core", "relay", "relax"):
+        session.notify(name, posargs=session.posargs)
+
+
+def _test(session: nox.Session, extra: str) -> None:
+    wheel = _build(session)
+    session.install(f"{wheel}{extra}", *TEST_TOOLS)
+    # The same version may have other contents now, which pip would not notice.
+    session.install("--force-reinstall", "--no-deps", str(wheel))
+    # TVM would fetch schedules for every target otherwise; the results must not depend on a network.
+    session.env["TOPHUB_LOCATION"] = "NONE"
+    # The `pytest` command, unlike `python -m pytest`, keeps the checkout off the import path; the tests check that.
+    session.run("pytest", *session.posargs, env={"TVM_MEMPLAN_TEST_INSTALLED": "1"})
+
+
+def _build(session: nox.Session) -> Path:
+    """Build the wheel into the session's own folder and return its path."""
+    out = Path(session.create_tmp()) / "wheel"
+    shutil.rmtree(out, ignore_errors=True)
+    # setuptools packs whatever an earlier build left here, files that are gone by now included.
+    shutil.rmtree("build", ignore_errors=True)
+    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(out), ".")
+    return next(out.glob("*.whl"))

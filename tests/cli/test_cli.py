@@ -1,0 +1,76 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import tvm_memplan
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version").stdout.strip() == f"tvm-memplan {tvm_memplan.__version__}"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "--help"], ["plan", "--help"], ["boards", "--help"]])
+def test_help_says_how_to_use_it(run, arguments):
+    assert "usage: tvm-memplan" in run(*arguments).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["check"], ["check", "m.tflite"], ["plan"], ["plan", "a.csv", "--capacity", "5K"]]
+)
+def test_wrong_usage_is_bad_input(run, arguments):
+    made = run(*arguments, code=2)
+    assert "usage: tvm-memplan" in made.stderr and not made.stdout
+
+
+def test_the_command_line_loads_nothing_heavy_until_it_is_needed():
+    heavy = "{'numba', 'tvm', 'onnx', 'tflite', 'scipy'}"
+    code = f"import sys, tvm_memplan.cli as c; c.main(['boards']); sys.exit(bool({heavy} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_a_size_option_that_is_no_size_says_what_would_be(run):
+    assert "24KiB (1024) or 24KB (1000)" in run("check", "m", "--board", "b", "--reserve", "24K", code=2).stderr
+    assert "not a power of two" in run("plan", "a.csv", "--align", "3", code=2).stderr
+    assert "more than nothing" in run("plan", "a.csv", "--capacity", "0", code=2).stderr
+
+
+def test_an_internal_error_is_told_from_bad_input_and_shows_its_place_on_request(tmp_path):
+    code = (
+        "import sys, tvm_memplan.cli as c, tvm_memplan.cli.boards as b\n"
+        "def broken(): raise ZeroDivisionError('oh')\n"
+        "b.list_boards = broken\n"
+        "sys.exit(c.main(sys.argv[1:]))"
+    )
+    plain = subprocess.run([sys.executable, "-c", code, "boards"], capture_output=True, text=True)
+    assert plain.returncode == 3
+    assert "internal error: ZeroDivisionError: oh" in plain.stderr and "--traceback" in plain.stderr
+    assert "Traceback" not in plain.stderr
+    full = subprocess.run([sys.executable, "-c", code, "boards", "--traceback"], capture_output=True, text=True)
+    assert full.returncode == 3 and "Traceback" in full.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of Unix")
+def test_a_reader_that_has_gone_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    made = subprocess.run(
+        [sys.executable, "-m", "tvm_memplan", "boards"], stdout=write, stderr=subprocess.PIPE, text=True
+    )
+    os.close(write)
+    assert made.returncode == 141
+    assert made.stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of Unix")
+def test_an_interrupt_ends_it_with_130():
+    code = (
+        "import os, signal, sys, tvm_memplan.cli as c, tvm_memplan.cli.boards as b\n"
+        f"b.list_boards = lambda: os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        "sys.exit(c.main(['boards']))"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert made.returncode == 130
+    assert made.stderr.strip() == "tvm-memplan: interrupted"

@@ -1,0 +1,66 @@
+import importlib.util
+import json
+
+import pytest
+
+needs_relay = pytest.mark.needs_relay
+without_tvm = pytest.mark.skipif(importlib.util.find_spec("tvm") is not None, reason="only where there is no TVM")
+
+
+def test_the_board_is_checked_before_the_model(run):
+    assert "no board 'nrf'" in run("check", "gone.tflite", "--board", "nrf", code=2).stderr
+    made = run("check", "gone.tflite", "--board", "nrf52840dk", "--reserve", "1MiB", code=2)
+    assert "is more than region 'sram' has" in made.stderr
+    made = run("check", "gone.tflite", "--board", "nrf52840dk", "--reserve", "ccm=1KiB", code=2)
+    assert "no region 'ccm'; it has sram, flash" in made.stderr
+
+
+def test_a_missing_model_is_bad_input(run):
+    assert "gone.tflite: no such file" in run("check", "gone.tflite", "--board", "nrf52840dk", code=2).stderr
+
+
+@without_tvm
+def test_without_tvm_the_message_names_the_extra(run, tmp_path):
+    (tmp_path / "m.tflite").write_bytes(b"TFL3")
+    assert "pip install 'tvm-memplan[relay]'" in run("check", "m.tflite", "--board", "nrf52840dk", code=2).stderr
+
+
+@needs_relay
+@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.relay", "m.json", "m.bin"])
+def test_a_model_that_is_none_is_bad_input_that_names_the_file(run, tmp_path, name):
+    (tmp_path / name).write_bytes(b"this is no model")
+    assert name in run("check", name, "--board", "nrf52840dk", code=2).stderr
+
+
+@needs_relay
+def test_a_target_that_is_none_is_bad_input(run, tmp_path):
+    (tmp_path / "net.relay").write_text(NET)
+    made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "flux", code=2)
+    assert "--target 'flux'" in made.stderr and '"flux" is not defined' in made.stderr
+
+
+NET = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 16, 64, 64), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
+  nn.relu(%0)
+}
+"""
+
+
+@needs_relay
+@pytest.mark.parametrize(("board", "code"), [("mps2_an385", 0), ("frdm_k64f", 1)])
+def test_the_exit_code_is_the_verdict(run, tmp_path, board, code):
+    (tmp_path / "net.relay").write_text(NET)
+    made = run("check", "net.relay", "--board", board, "--json", "out.json", code=code)
+    assert f"net.relay {'fits' if code == 0 else 'does not fit'} {board}" in made.stdout
+    fields = json.loads((tmp_path / "out.json").read_text())
+    assert fields["verdict"]["fits"] == (code == 0)
+    assert (sum(region["excess_bytes"] for region in fields["verdict"]["regions"]) == 0) == (code == 0)
+    assert max(map(len, made.stdout.splitlines())) <= 100
+
+
+@needs_relay
+def test_a_real_model_fits_its_board(run, shared_data):
+    model = next((shared_data / "models").rglob("kws_ref_model.tflite"))
+    made = run("check", model, "--board", "nrf52840dk", "--reserve", "24KiB")
+    assert "kws_ref_model.tflite fits nrf52840dk" in made.stdout

@@ -1,0 +1,114 @@
+import csv
+import json
+import os
+import stat
+
+import pytest
+
+from tvm_memplan.report.json import from_json
+
+
+def test_a_problem_file_is_planned_and_reported(run, problem):
+    text = run("plan", problem).stdout
+    assert "toy.csv, planned with auto" in text
+    assert "pressure" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_report_as_json_reads_back(run, problem, tmp_path):
+    run("plan", problem, "--json", "out.json")
+    report = from_json((tmp_path / "out.json").read_text())
+    assert (report.pools[0].naive, report.pools[0].planned, report.pools[0].bound) == (12, 8, 8)
+    assert {row.name for row in report.allocations} == {"a", "b", "c"}
+
+
+def test_offsets_are_written_and_plan_again_to_the_same_problem(run, problem, tmp_path):
+    run("plan", problem, "-o", "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    assert {row["id"] for row in rows} == {"a", "b", "c"}
+    assert max(int(row["offset"]) + int(row["size"]) for row in rows) == 8
+
+
+@pytest.mark.parametrize("planner", ["auto", "colour", "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start"])
+def test_every_planner_is_offered(run, problem, planner):
+    assert f"planned with {planner}" in run("plan", problem, "--planner", planner).stdout
+
+
+def test_a_capacity_that_suffices_is_met(run, problem):
+    run("plan", problem, "--capacity", "8B")
+
+
+def test_a_capacity_below_the_bound_does_not_fit_and_no_planner_can_help(run, problem):
+    text = run("plan", problem, "--capacity", "7B", code=1).stdout
+    for words in (
+        "toy.csv does not fit an arena of 7 B",
+        "over by 1 B",
+        "need   8 B",
+        "have   7 B",
+        "no planner can help",
+    ):
+        assert words in text
+
+
+def test_offsets_that_do_not_fit_are_not_written(run, problem, tmp_path):
+    made = run("plan", problem, "--capacity", "7B", "-o", "out.csv", code=1)
+    assert "out.csv was not written" in made.stdout
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_names_that_a_terminal_cannot_show_are_escaped(run, problem):
+    problem.write_text("id,lower,upper,size\nm\u00e9moire,0,2,4\n", encoding="utf-8")
+    assert "m\\xe9moire" in run("plan", problem, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}).stdout
+
+
+def test_an_alignment_moves_every_offset(run, problem, tmp_path):
+    run("plan", problem, "--align", "16", "--json", "out.json")
+    report = from_json((tmp_path / "out.json").read_text())
+    assert all(row.offset % 16 == 0 for row in report.allocations)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", ""),
+        ("id,lower\na,0\n", ""),
+        ("id,lower,upper,size\na,0,2,x\n", "x"),
+        ("id,lower,upper,size\na,0,2\n", ""),
+        ("id,lower,upper,size\na,2,2,4\n", "empty"),
+    ],
+)
+def test_a_malformed_problem_is_bad_input_that_names_the_file(run, problem, text, says):
+    problem.write_text(text)
+    made = run("plan", problem, code=2)
+    assert "toy.csv" in made.stderr and says in made.stderr
+
+
+def test_a_missing_file_or_planner_is_bad_input(run, problem):
+    assert "gone.csv" in run("plan", "gone.csv", code=2).stderr
+    assert "greedy_by_size" in run("plan", problem, "--planner", "gredy", code=2).stderr
+
+
+def test_offsets_of_a_model_are_not_csv(run):
+    assert "use --json" in run("plan", "m.tflite", "-o", "out.csv", code=2).stderr
+
+
+def test_a_result_that_cannot_be_written_is_bad_input(run, problem):
+    assert "cannot be written" in run("plan", problem, "--json", "no/such/folder/out.json", code=2).stderr
+
+
+def test_a_failed_run_leaves_an_earlier_result_alone(run, problem, tmp_path):
+    (tmp_path / "out.json").write_text("earlier")
+    run("plan", problem, "--planner", "gredy", "--json", "out.json", code=2)
+    assert (tmp_path / "out.json").read_text() == "earlier"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "toy.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes of Unix")
+def test_results_are_ordinary_files(run, problem, tmp_path):
+    (tmp_path / "real.json").write_text("")
+    (tmp_path / "link.json").symlink_to("real.json")
+    run("plan", problem, "--json", "link.json", umask=0o022)
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["version"] == 1
+    assert stat.S_IMODE((tmp_path / "real.json").stat().st_mode) == 0o644
+    assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == 1

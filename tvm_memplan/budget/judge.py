@@ -1,0 +1,141 @@
+"""From a report and a board to a verdict: figures against regions, nothing planned anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tvm_memplan.boards import Board, Region
+from tvm_memplan.budget.pools import Reserve, Usable, usable_regions
+from tvm_memplan.budget.verdict import RegionVerdict, Verdict
+from tvm_memplan.planning.model import Kind
+from tvm_memplan.report.memory import Allocation, MemoryReport, Peak
+from tvm_memplan.sizes import show_size
+
+#: How many of the buffers alive at the peak a verdict names.
+HOLDERS = 5
+
+
+def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0, *, external: bool = False) -> Verdict:
+    """Compare a plan with what a board has.
+
+    A pool of the report that bears a region's name is held against that region; any other is held against the
+    preferred region for what it holds, so a plan made without a board can be judged as well.
+
+    Parameters
+    ----------
+    report : MemoryReport
+        The figures of the final plan.
+    board : Board
+        The device.
+    reserve : Reserve or int
+        Bytes to keep free of the plan.
+    external : bool
+        Whether memory outside the chip may be used.
+    """
+    usable = usable_regions(board, reserve, external=external)
+    rows = (*_ram_rows(report, usable), *_rom_rows(report, usable))
+    peak = _peak(report)
+    return Verdict(
+        board=board.name,
+        model=report.model,
+        rows=rows,
+        peak=peak,
+        holders=_holders(report, peak),
+        unknown=tuple(left for left in report.left_alone if left.size is None),
+        notes=tuple(_notes(board, rows)),
+    )
+
+
+class _Need(NamedTuple):
+    """What one region has to hold: planned bytes, their bound, and the bytes of the caller's buffers."""
+
+    planned: int = 0
+    bound: int = 0
+    caller: int = 0
+
+
+def _ram_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
+    needs = _needs(report, usable.ram, weights=False)
+    unplanned = sum(left.size or 0 for left in report.left_alone)
+    for region in usable.ram:
+        first = region is usable.ram[0]
+        if first or region.name in needs:
+            need = needs.get(region.name, _Need())
+            loose = unplanned if first else 0
+            yield RegionVerdict(
+                region=region.name,
+                holds="activations",
+                need=need.planned + need.caller + loose,
+                size=region.size_bytes,
+                reserve=usable.kept.get(region.name, 0),
+                caller=need.caller,
+                unplanned=loose,
+                bound=need.bound,
+                together=sum(usable.have(other) for other in usable.ram),
+            )
+
+
+def _rom_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
+    sizes = {region.name: region.size_bytes for region in usable.rom}
+    for name, need in _needs(report, usable.rom, weights=True).items():
+        yield RegionVerdict(
+            region=name,
+            holds="weights",
+            need=need.planned,
+            size=sizes.get(name, 0),
+            reserve=0,
+            caller=0,
+            unplanned=0,
+            bound=need.bound,
+            together=sum(sizes.values()),
+            judged=name in sizes,
+        )
+
+
+def _needs(report: MemoryReport, regions: tuple[Region, ...], *, weights: bool) -> dict[str, _Need]:
+    """Return what each region has to hold, for weights or for everything else."""
+    names = [region.name for region in regions]
+    needs: dict[str, _Need] = {}
+    for figures in report.pools:
+        kinds = _kinds(report, figures.pool)
+        if (kinds == {Kind.WEIGHTS}) is not weights:
+            continue
+        # A pool that is no region's is the caller's when it has only inputs and outputs. The caller does not know
+        # when they are alive, so each takes its own bytes.
+        caller = figures.pool not in names and bool(kinds) and kinds <= {Kind.INPUT, Kind.OUTPUT}
+        more = _Need(caller=figures.naive) if caller else _Need(figures.planned, figures.bound)
+        name = figures.pool if figures.pool in names or not names else names[0]
+        needs[name] = _Need(*map(sum, zip(needs.get(name, _Need()), more)))
+    return needs
+
+
+def _kinds(report: MemoryReport, pool: str) -> set[Kind]:
+    """Return what a pool holds; one that mixes weights with anything written has to be RAM."""
+    return {row.kind for row in report.allocations if row.pool == pool}
+
+
+def _is_arena(report: MemoryReport, pool: str) -> bool:
+    return bool(_kinds(report, pool) & {Kind.ACTIVATION, Kind.WORKSPACE})
+
+
+def _peak(report: MemoryReport) -> Peak | None:
+    """Return the peak of the pool that needs the most RAM."""
+    ram = [figures for figures in report.pools if figures.peak and _is_arena(report, figures.pool)]
+    return max(ram, key=lambda figures: figures.bound).peak if ram else None
+
+
+def _holders(report: MemoryReport, peak: Peak | None) -> tuple[Allocation, ...]:
+    names = set(peak.holders) if peak else set()
+    alive = [row for row in report.allocations if row.name in names]
+    return tuple(sorted(alive, key=lambda row: -row.size)[:HOLDERS])
+
+
+def _notes(board: Board, rows: tuple[RegionVerdict, ...]) -> Iterator[str]:
+    for row in rows:
+        if not row.judged:
+            yield f"{show_size(row.need)} of weights are not judged: {board.name} lists no read-only memory"
+        if row.caller:
+            yield f"{show_size(row.caller)} of the caller's inputs and outputs count in full in {row.region}"
+        if row.unplanned:
+            yield f"{show_size(row.unplanned)} of buffers that were left alone count in full in {row.region}"

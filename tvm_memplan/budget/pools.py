@@ -1,0 +1,149 @@
+"""From a board to the pools of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tvm_memplan.boards import Board, Region, joined_regions
+from tvm_memplan.errors import BadInput, DoesNotFit
+from tvm_memplan.planning.model import Pool
+from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.sizes import show_size
+
+
+@dataclass(frozen=True)
+class Reserve:
+    """Bytes of RAM that are not for the plan: stack, heap, the rest of the firmware.
+
+    They are taken from the region called `region`, or from the preferred one when it is empty.
+    """
+
+    size: int = 0
+    region: str = ""
+
+
+class BoardPools(NamedTuple):
+    """The pools of a board: RAM for activations and read-only memory for weights, each in order of preference."""
+
+    activations: tuple[Pool, ...]
+    weights: tuple[Pool, ...]
+
+
+@dataclass(frozen=True)
+class Usable:
+    """The regions of a board that a plan may use, in order of preference, and what is kept free in them."""
+
+    ram: tuple[Region, ...]
+    rom: tuple[Region, ...]
+    kept: dict[str, int]
+
+    def have(self, region: Region) -> int:
+        """Bytes of `region` that a plan may take."""
+        return region.size_bytes - self.kept.get(region.name, 0)
+
+
+def pools_for(board: Board, reserve: Reserve | int = 0, *, external: bool = False) -> BoardPools:
+    """Return the pools a plan for `board` may use.
+
+    Activations go to internal RAM, the largest region first, then the smaller ones: one arena in one region is what
+    every runtime can take, so the region most likely to hold all of it comes first. Weights go to internal
+    flash, or to external read-only memory on a board that has no other. Regions marked ``optional`` and
+    external memory follow last, and only with `external`. Touching regions of one kind are one pool. A board that
+    lists no read-only memory gets one pool ``weights`` without a capacity, which the judge then leaves open.
+
+    Parameters
+    ----------
+    board : Board
+        The device.
+    reserve : Reserve or int
+        Bytes to keep free of the plan.
+    external : bool
+        Whether memory outside the chip may be used.
+
+    Raises
+    ------
+    BadInput
+        If the reserve is larger than its region, or names a region that holds no activations.
+    """
+    usable = usable_regions(board, reserve, external=external)
+    return BoardPools(
+        tuple(Pool(region.name, usable.have(region), region.alignment) for region in usable.ram),
+        tuple(Pool(region.name, region.size_bytes, region.alignment) for region in usable.rom) or (Pool("weights"),),
+    )
+
+
+def plan_for(pools: BoardPools, plan: Callable[[BoardPools], MemoryReport]) -> MemoryReport:
+    """Plan into `pools`, or, where that fails, into the preferred ones as if they were large enough.
+
+    Weights and activations are relaxed apart, so that weights which are too large do not change the
+    figures of the activations. `plan` is called with the pools to use and raises `DoesNotFit` when they are too small.
+    """
+    relaxed = BoardPools(_unlimited(pools.activations), _unlimited(pools.weights))
+    attempts = (
+        pools,
+        BoardPools(pools.activations, relaxed.weights),
+        BoardPools(relaxed.activations, pools.weights),
+    )
+    # Pools without a capacity make some attempts equal; each is a whole planning run.
+    for attempt in dict.fromkeys(attempts):
+        with suppress(DoesNotFit):
+            return plan(attempt)
+    return plan(relaxed)
+
+
+def usable_regions(board: Board, reserve: Reserve | int, *, external: bool) -> Usable:
+    """Return which regions `pools_for` and the judge use, by the rules that `pools_for` gives."""
+    regions = [r for r in joined_regions(board) if r.data and (external or not r.optional)]
+    ram = _largest_first(r for r in regions if r.writable and r.internal)
+    if external or not ram:
+        ram += _largest_first(r for r in regions if r.writable and not r.internal)
+    rom = _largest_first(r for r in regions if r.kind == "flash")
+    if external or not rom:
+        rom += _largest_first(r for r in regions if r.kind == "external-ro")
+    if not ram:
+        raise BadInput(f"board {board.name}: its only RAM is optional; external=True (--external) allows it")
+    kept = reserve if isinstance(reserve, Reserve) else Reserve(reserve)
+    return Usable(ram, rom, _kept(board, ram, kept))
+
+
+def _largest_first(regions: Iterable[Region]) -> tuple[Region, ...]:
+    return tuple(sorted(regions, key=lambda region: -region.size_bytes))
+
+
+def _kept(board: Board, ram: Sequence[Region], reserve: Reserve) -> dict[str, int]:
+    """Return how many bytes of which region are kept free."""
+    if reserve.size < 0:
+        raise BadInput(f"the reserve must not be negative, got {reserve.size} bytes")
+    region = _find(board, ram, reserve.region) if reserve.region else ram[0]
+    if reserve.size > region.size_bytes:
+        raise BadInput(
+            f"board {board.name}: a reserve of {show_size(reserve.size)} is more than region {region.name!r} "
+            f"has, {show_size(region.size_bytes)}"
+        )
+    return {region.name: reserve.size}
+
+
+def _find(board: Board, ram: Sequence[Region], name: str) -> Region:
+    """Return the usable region called `name`, or the joined one that holds the board's region of that name."""
+    for region in ram:
+        if name == region.name:
+            return region
+    inner = board.region(name)
+    for region in ram:
+        if _within(inner, region):
+            return region
+    names = ", ".join(region.name for region in ram)
+    raise BadInput(f"board {board.name}: cannot reserve in region {name!r}; activations use {names}")
+
+
+def _within(inner: Region, outer: Region) -> bool:
+    if inner.address is None or inner.end is None or outer.address is None or outer.end is None:
+        return False
+    return outer.address <= inner.address and inner.end <= outer.end
+
+
+def _unlimited(pools: tuple[Pool, ...]) -> tuple[Pool, ...]:
+    return tuple(replace(pool, capacity=None) for pool in pools[:1])

@@ -1,0 +1,41 @@
+"""Result files, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from tvm_memplan.errors import BadInput
+
+
+def write_file(path: str, text: str) -> None:
+    """Write `text` into a temporary file beside `path`, which then takes its name.
+
+    What is no ordinary file (a pipe, a terminal) cannot be replaced and is written to directly.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+        else:
+            # The file that a link points at is meant, not the link.
+            _replace(target.resolve(), text)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _replace(target: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        # mkstemp makes it private; a result is as readable as the user's other files.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)

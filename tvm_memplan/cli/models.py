@@ -1,0 +1,104 @@
+"""Models from files, through the Relay driver, which is imported only when a model is to be read.
+
+A model is lowered once, which takes seconds, and then planned into as many sets of pools as it takes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tvm_memplan.budget import BoardPools
+from tvm_memplan.cli.progress import progress
+from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.errors import BadInput, MissingDependency
+from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
+from tvm_memplan.report.memory import MemoryReport
+
+_ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
+
+
+class Model:
+    """A model that was read and lowered.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    target : str or None
+        What it is lowered for; None is the C that `tvm_memplan.relay.micro_config` writes, which serves every core:
+        nothing in it is Arm's own. Where the interface is C, inputs and outputs are planned into the pools, too.
+    """
+
+    def __init__(self, path: str, target: str | None) -> None:
+        if not Path(path).is_file():
+            raise BadInput(f"{path}: no such file")
+        driver = _driver()
+        from tvm_memplan.relay.targets import configuration_for
+
+        try:
+            config = configuration_for(target) if target else driver.micro_config()
+        except ValueError as error:
+            # TVM's message is its own trace, with the reason in the last line.
+            raise BadInput(f"--target {target!r}: {str(error).strip().splitlines()[-1]}") from error
+        with progress(f"reading {path}"), quiet():
+            model = driver.read_model(path)
+        with progress(f"lowering {path} for {config.target}"), quiet():
+            made = driver.plan(
+                model.mod,
+                model.params,
+                config,
+                pools=[_ACTIVATIONS],
+                weight_pools=[_WEIGHTS],
+                planner="first_fit_by_start",
+                io_in_pool=config.interface_api == "c",
+                model=Path(path).name,
+            )
+        self._notes: tuple[str, ...] = ()
+        if config.interface_api == "c":
+            self._notes = ("inputs and outputs are part of the plan, as in a build with io_in_pool=True",)
+        self._problem: Problem = made.plan.problem
+        self._report: MemoryReport = made.report
+
+    def plan(self, pools: BoardPools, planner: str) -> MemoryReport:
+        """Plan into `pools`; `DoesNotFit` when they are too small."""
+        from tvm_memplan.planning.planners import plan
+        from tvm_memplan.report.build import memory_report
+
+        made: Plan = plan(_with_pools(self._problem, pools), planner=planner)
+        known = self._report
+        notes = (*known.notes, *self._notes)
+        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
+
+
+def _with_pools(problem: Problem, pools: BoardPools) -> Problem:
+    """Return `problem` with its two stand-in pools replaced; other pools (the caller's) stay."""
+    others = tuple(pool for pool in problem.pools if pool not in (_ACTIVATIONS, _WEIGHTS))
+    names: dict[tuple[str, ...], tuple[str, ...]] = {
+        (_ACTIVATIONS.name,): tuple(pool.name for pool in pools.activations),
+        (_WEIGHTS.name,): tuple(pool.name for pool in pools.weights),
+    }
+
+    def move(buffer: Buffer) -> Buffer:
+        return replace(buffer, pools=names.get(buffer.pools, buffer.pools))
+
+    buffers = tuple(move(buffer) for buffer in problem.buffers)
+    return replace(problem, buffers=buffers, pools=(*pools.activations, *pools.weights, *others))
+
+
+def _driver() -> Any:
+    # Otherwise TVM fetches schedules for every target it meets.
+    os.environ.setdefault("TOPHUB_LOCATION", "NONE")
+    if importlib.util.find_spec("tvm") is None:
+        raise MissingDependency("reading a model needs TVM 0.19: pip install 'tvm-memplan[relay]'")
+    if importlib.util.find_spec("tvm.relay") is None:
+        raise MissingDependency(
+            "reading a model needs TVM 0.19, and the TVM installed here has no Relay: in an environment of its own, "
+            "pip install 'tvm-memplan[relay]'"
+        )
+    from tvm_memplan import relay
+
+    return relay

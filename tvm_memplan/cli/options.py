@@ -1,0 +1,65 @@
+"""Options that several commands take, and how they read their values."""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from tvm_memplan.budget.pools import Reserve
+from tvm_memplan.errors import BadInput
+from tvm_memplan.sizes import parse_size
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_planner(parser: argparse.ArgumentParser) -> None:
+    """Add ``--planner``."""
+    parser.add_argument(
+        "--planner", default="auto", metavar="NAME", help="how to plan (default: auto, the best of all)"
+    )
+
+
+def check_planner(name: str) -> None:
+    """Refuse an unknown planner before the work begins."""
+    # The planners load numba, which takes a second; the parser must not.
+    from tvm_memplan.planning.planners import PLANNERS
+
+    if name not in PLANNERS:
+        close = get_close_matches(name, PLANNERS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise BadInput(f"no planner is called {name!r}; {hint}There are {', '.join(PLANNERS)}")
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", metavar="OUT", help=f"write {what} to this file as JSON")
+
+
+def size(text: str) -> int:
+    """Read a positive size."""
+    try:
+        read = parse_size(text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("size: ")) from None
+    if read == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} must be more than nothing")
+    return read
+
+
+def alignment(text: str) -> int:
+    """Read a power of two."""
+    read = size(text)
+    if read & (read - 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a power of two")
+    return read
+
+
+def reserve(text: str) -> Reserve:
+    """Read ``SIZE`` or ``REGION=SIZE``."""
+    region, _, number = text.rpartition("=")
+    try:
+        return Reserve(parse_size(number), region)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("size: ")) from None

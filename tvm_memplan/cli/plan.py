@@ -1,0 +1,74 @@
+"""``tvm-memplan plan FILE``: plans a problem from a CSV file, or a model, and prints figures and allocations."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvm_memplan.boards import Board, Region
+from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_text
+from tvm_memplan.cli.files import write_file
+from tvm_memplan.cli.models import Model
+from tvm_memplan.cli.options import add_json, add_planner, alignment, check_planner, size
+from tvm_memplan.cli.problems import ProblemFile
+from tvm_memplan.cli.progress import progress
+from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.model import Pool
+from tvm_memplan.report.json import to_json
+from tvm_memplan.report.text import report_text
+from tvm_memplan.sizes import show_size
+
+if TYPE_CHECKING:
+    from tvm_memplan.cli.options import Commands
+
+
+SAYS = "Plan a problem file or a model, and print its figures and allocations."
+
+
+def add(commands: Commands) -> argparse.ArgumentParser:
+    """Add the command to the parser."""
+    parser = commands.add_parser("plan", help=SAYS, description=SAYS)
+    parser.add_argument(
+        "file", metavar="FILE.csv|MODEL", help="minimalloc CSV, .tflite, .onnx, or a Relay module as text or JSON"
+    )
+    add_planner(parser)
+    parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
+    parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
+    parser.add_argument("--target", help="TVM target for a model (default: C for a microcontroller)")
+    parser.add_argument("--all", action="store_true", help="print every allocation, not only the 40 largest")
+    parser.add_argument("-o", "--output", metavar="OUT.csv", help="write the problem with its offsets, for a CSV file")
+    add_json(parser, "the report")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan and print; 1 when a capacity is given and the plan is larger."""
+    problem_file = Path(options.file).suffix.lower() == ".csv"
+    if options.output and not problem_file:
+        raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
+    check_planner(options.planner)
+    source = ProblemFile(options.file) if problem_file else Model(options.file, options.target)
+    board = _arena(options.capacity, options.align) if options.capacity else None
+    pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
+    with progress(f"planning {options.file}"):
+        report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
+    verdict = judge_budget(report, board) if board else None
+    fits = verdict is None or verdict.fits
+    if options.json:
+        write_file(options.json, to_json(report))
+    if isinstance(source, ProblemFile) and options.output and fits:
+        write_file(options.output, source.offsets())
+    print(report_text(report, rows=None if options.all else 40), end="")
+    if verdict is not None and not fits:
+        print(f"\n{verdict_text(verdict)}", end="")
+        if options.output:
+            print(f"{options.output} was not written: these offsets do not fit")
+    return 0 if fits else 1
+
+
+def _arena(capacity: int, align: int) -> Board:
+    """Return a capacity as a board, so that it is judged in the same way and words."""
+    region = Region("arena", capacity, "sram", alignment=align)
+    return Board(f"an arena of {show_size(capacity)}", title="", cpu="", regions=(region,))
