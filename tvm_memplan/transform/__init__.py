@@ -2,5 +2,6 @@
 
 from tvm_memplan.transform.plan_memory import PlanMemory
 from tvm_memplan.transform.rewrite_storage import RewriteStorage
+from tvm_memplan.transform.verify_budget import VerifyBudget
 
-__all__ = ["PlanMemory", "RewriteStorage"]
+__all__ = ["PlanMemory", "RewriteStorage", "VerifyBudget"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.dialects.captured import Captured, Region
@@ -86,6 +86,18 @@ class FunctionPlan:
             for index, planned in enumerate(self.regions)
         )
 
+    def whole(self) -> MemoryReport:
+        """One report of all regions together; the arena of a parallel loop is counted once, not per worker."""
+        first, *others = self.reports()
+        return replace(
+            first,
+            pools=tuple(pool for report in (first, *others) for pool in report.pools),
+            allocations=tuple(row for report in (first, *others) for row in report.allocations),
+            notes=tuple(
+                f"{other.model} has one arena of {other.pools[0].planned} bytes per worker" for other in others
+            ),
+        )
+
 
 def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
@@ -149,3 +161,13 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
         regions.append(RegionPlan(region, liveness, candidate))
     return FunctionPlan(captured, tuple(regions), planner, alignment)
+
+
+def name_of(function: Any, module: Any) -> str:
+    """What people call `function`: its global symbol, or the name it has in `module`."""
+    if function.attrs is not None and "global_symbol" in function.attrs:
+        return str(function.attrs["global_symbol"])
+    for variable, member in module.functions.items():
+        if member.same_as(function):
+            return str(variable.name_hint)
+    return "primfunc"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
-from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, plan_function
+from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, name_of, plan_function
 
 
 def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
@@ -47,13 +47,3 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
         return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
 
     return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.PlanMemory")
-
-
-def name_of(function: Any, module: Any) -> str:
-    """What people call `function`: its global symbol, or the name it has in `module`."""
-    if function.attrs is not None and "global_symbol" in function.attrs:
-        return str(function.attrs["global_symbol"])
-    for variable, member in module.functions.items():
-        if member.same_as(function):
-            return str(variable.name_hint)
-    return "primfunc"

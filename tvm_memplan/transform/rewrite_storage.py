@@ -13,8 +13,7 @@ import json
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
-from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, recorded_plan
-from tvm_memplan.transform.plan_memory import name_of
+from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, name_of, recorded_plan
 
 
 def RewriteStorage() -> Any:
