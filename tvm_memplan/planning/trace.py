@@ -7,6 +7,7 @@ runs one of two bodies, and `Alias` gives an allocation another name. `live_rang
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Union
 
@@ -94,3 +95,25 @@ class Trace:
     body: tuple[Node, ...]
     live_in: frozenset[str] = frozenset()
     live_out: frozenset[str] = frozenset()
+
+
+def restricted(nodes: Iterable[Node], names: Container[str]) -> tuple[Node, ...]:
+    """The same nodes without the allocations, reads and writes of anything that is not among `names`."""
+    kept: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Alloc):
+            if node.buffer in names:
+                kept.append(node)
+        elif isinstance(node, Alias):
+            if node.of in names:
+                kept.append(node)
+        elif isinstance(node, Step):
+            reads = tuple(name for name in node.reads if name in names)
+            writes = tuple(name for name in node.writes if name in names)
+            if reads or writes:
+                kept.append(Step(node.operator, reads, writes))
+        elif isinstance(node, Loop):
+            kept.append(Loop(restricted(node.body, names), node.at_least_once))
+        else:
+            kept.append(Branch(restricted(node.then, names), restricted(node.orelse, names)))
+    return tuple(kept)

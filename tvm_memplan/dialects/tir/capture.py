@@ -18,17 +18,11 @@ from typing import Any
 from tvm import tir
 
 from tvm_memplan.dialects.captured import Captured, Region
-from tvm_memplan.dialects.tir.expressions import BORROWING_CALLS, NotUnderstood, call_name, walk
-from tvm_memplan.dialects.tir.storage import (
-    PointerAlias,
-    Storage,
-    element_bytes,
-    pointer_alias,
-    scope_of,
-    size_of,
-    why_not_planned,
-)
-from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
+from tvm_memplan.dialects.tir.accesses import Accesses
+from tvm_memplan.dialects.tir.expressions import NotUnderstood, call_name
+from tvm_memplan.dialects.tir.roots import Roots, Storage
+from tvm_memplan.dialects.tir.allocations import element_bytes, scope_of, size_of, why_not_planned
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
 
 # Attributes on a storage variable that a planned buffer satisfies by itself, so that the rewriter may drop them.
@@ -89,8 +83,7 @@ class _Reader:
     def __init__(self, function: str, alignment: int) -> None:
         self.function = function
         self.alignment = alignment
-        self.storages: dict[Any, Storage] = {}
-        self.aliases: dict[Any, PointerAlias] = {}
+        self.roots = Roots()
         self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
         self.outside: list[str] = []  # why an allocation here cannot be planned, innermost last
         self.region = [0]
@@ -103,13 +96,15 @@ class _Reader:
         self.regions[0] = ("body", None, nodes)
         regions = []
         for index, (name, anchor, body) in enumerate(self.regions):
-            mine = {s.name: s.var for s in self.storages.values() if s.region == index and not s.reason}
+            mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}
             if mine:
-                regions.append(Region(name, Trace(_only(body, mine)), anchor, mine))
+                regions.append(Region(name, Trace(restricted(body, mine)), anchor, mine))
         left = tuple(
-            LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in self.storages.values() if s.reason
+            LeftAlone(s.name, self.function, s.scope, s.size, s.reason)
+            for s in self.roots.storages.values()
+            if s.reason
         )
-        return Captured(self.function, tuple(regions), left, dict(self.aliases))
+        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases))
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -140,14 +135,14 @@ class _Reader:
         return result
 
     def _BufferStore(self, stmt: Any) -> tuple[Node, ...]:
-        touched = _Touched(self)
-        touched.expression(stmt.value, keeps="it is stored in memory")
+        accesses = Accesses(self.roots)
+        accesses.expression(stmt.value, keeps="it is stored in memory")
         for index in stmt.indices:
-            touched.expression(index)
+            accesses.expression(index)
         if stmt.predicate is not None:
-            touched.expression(stmt.predicate)
-        touched.access(stmt.buffer, len(stmt.indices), touched.writes)
-        return touched.steps(f"{stmt.buffer.name} = ...")
+            accesses.expression(stmt.predicate)
+        accesses.store(stmt.buffer, len(stmt.indices))
+        return accesses.steps(f"{stmt.buffer.name} = ...")
 
     def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
         label = call_name(stmt.value) if isinstance(stmt.value, tir.Call) else "evaluate"
@@ -158,13 +153,11 @@ class _Reader:
     def _let(self, stmt: Any) -> tuple[Node, ...]:
         if stmt.var.dtype != "handle":
             return self._use(f"let {stmt.var.name}", stmt.value)
-        alias = pointer_alias(stmt.value, self.storages, self.aliases)
-        if alias is not None:
-            self.aliases[stmt.var] = alias
+        if self.roots.bind(stmt.var, stmt.value):
             return ()
-        touched = _Touched(self)
-        touched.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
-        return touched.steps(f"let {stmt.var.name}")
+        accesses = Accesses(self.roots)
+        accesses.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
+        return accesses.steps(f"let {stmt.var.name}")
 
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
         then = self.statement(stmt.then_case)
@@ -210,19 +203,19 @@ class _Reader:
         size = size_of(stmt)
         reason = why_not_planned(stmt, size) or (self.outside[-1] if self.outside else "")
         var = stmt.buffer_var
-        if var in self.storages:
-            self.leave(var, "the same variable is allocated at two places")
+        if var in self.roots.storages:
+            self.roots.leave(var, "the same variable is allocated at two places")
         else:
             unit = element_bytes(stmt.dtype) or 1
-            name = _unique(var.name, {storage.name for storage in self.storages.values()})
+            name = _unique(var.name, {storage.name for storage in self.roots.storages.values()})
             alignment = max(unit, self.alignment)
-            self.storages[var] = Storage(name, var, scope_of(var), size, alignment, reason, self.region[-1])
+            self.roots.storages[var] = Storage(name, var, scope_of(var), size, alignment, reason, self.region[-1])
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return (*self._use(f"allocate {var.name}", *stmt.extents, stmt.condition), _Allocation(var))
 
     def _alloc(self, allocation: _Allocation) -> Alloc:
-        storage = self.storages[allocation.var]
+        storage = self.roots.storages[allocation.var]
         size = storage.size or 0  # a size that is not known is a reason to leave it alone, which drops the node
         return Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function, fresh=True)
 
@@ -236,11 +229,10 @@ class _Reader:
         key, reason = str(stmt.attr_key), None
         owner = stmt.node.data if isinstance(stmt.node, tir.Buffer) else stmt.node
         if isinstance(owner, tir.Var):
-            root = self.root(owner)
-            if root is None:
+            if self.roots.of(owner) is None:
                 self.attributes.setdefault(owner, []).append((key, stmt.value))
             else:
-                self._attribute(root, key, stmt.value)
+                self._attribute(owner, key, stmt.value)
         if key == "thread_extent":
             reason = "it is allocated inside a device launch"
         elif key == "virtual_thread":
@@ -253,32 +245,18 @@ class _Reader:
         body = self._inside(reason, stmt.body)
         return (*head, Loop(body)) if reason else head + body
 
-    def _attribute(self, root: Any, key: str, value: Any) -> None:
-        if key == "storage_alignment" and isinstance(value, tir.IntImm):
-            storage = self.storages[root]
+    def _attribute(self, var: Any, key: str, value: Any) -> None:
+        storage = self.roots.of(var)
+        if storage is not None and key == "storage_alignment" and isinstance(value, tir.IntImm):
             storage.alignment = max(storage.alignment, int(value.value))
         else:
-            self.leave(root, f"it carries the attribute {key}")
-
-    # -- storage ---------------------------------------------------------------------------------------------------
-
-    def root(self, var: Any) -> Any | None:
-        """The allocation that a pointer variable stands for, None when it is not one of this function's."""
-        alias = self.aliases.get(var)
-        var = alias.root if alias is not None else var
-        return var if var in self.storages else None
-
-    def leave(self, var: Any, reason: str) -> None:
-        """Leave the root of `var` as it is; the first reason is the one that is told."""
-        root = self.root(var)
-        if root is not None and not self.storages[root].reason:
-            self.storages[root].reason = reason
+            self.roots.leave(var, f"it carries the attribute {key}")
 
     def _use(self, label: str, *expressions: Any) -> tuple[Node, ...]:
-        touched = _Touched(self)
+        accesses = Accesses(self.roots)
         for expression in expressions:
-            touched.expression(expression)
-        return touched.steps(label)
+            accesses.expression(expression)
+        return accesses.steps(label)
 
 
 # Statements that are a head and a body; the head alone is read here.
@@ -291,66 +269,6 @@ _HEADS: dict[type, Callable[[_Reader, Any], Iterable[Node | _Allocation]]] = {
 }
 
 
-class _Touched:
-    """What one statement reads and writes."""
-
-    def __init__(self, reader: _Reader) -> None:
-        self.reader = reader
-        self.reads: dict[str, None] = {}
-        self.writes: dict[str, None] = {}
-
-    def expression(self, expr: Any, keeps: str = "") -> None:
-        """Add the accesses of `expr`; a pointer that is its very value is kept by the statement for reason `keeps`."""
-
-        def on_load(load: Any) -> None:
-            self.access(load.buffer, len(load.indices), self.reads)
-
-        def on_pointer(var: Any, receiver: str) -> None:
-            root = self.reader.root(var)
-            if root is None:
-                return
-            if receiver not in BORROWING_CALLS:
-                self.reader.leave(var, keeps or f"its address goes into {receiver}")
-            elif keeps and receiver != "tir.isnullptr" and expr.dtype == "handle":
-                self.reader.leave(var, keeps)
-            # Who is given an address may read and write behind it.
-            name = self.reader.storages[root].name
-            self.reads[name] = self.writes[name] = None
-
-        walk(expr, on_load, on_pointer)
-
-    def access(self, buffer: Any, rank: int, into: dict[str, None]) -> None:
-        """Add a load or store through `buffer`, and check that its view of the storage can be moved."""
-        root = self.reader.root(buffer.data)
-        if root is None:
-            return
-        storage = self.reader.storages[root]
-        into[storage.name] = None
-        unit = element_bytes(buffer.dtype)
-        if rank != 1 or len(buffer.shape) != 1:
-            self.reader.leave(root, "it is not flat: run StorageFlatten and FlattenBuffer first")
-        elif unit is None or unit & (unit - 1):
-            self.reader.leave(root, f"it is viewed with elements of type {buffer.dtype}")
-        elif not (isinstance(buffer.elem_offset, tir.IntImm) and buffer.elem_offset.value == 0):
-            self.reader.leave(root, f"view {buffer.name!r} has an element offset, which some code generators ignore")
-        elif not self._shift_fits(buffer.data, unit):
-            self.reader.leave(root, f"pointer {buffer.data.name!r} is viewed with elements of another size")
-        else:
-            storage.alignment = max(storage.alignment, unit)
-
-    def _shift_fits(self, pointer: Any, unit: int) -> bool:
-        alias = self.reader.aliases.get(pointer)
-        if alias is None or (isinstance(alias.shift, tir.IntImm) and alias.shift.value == 0):
-            return True
-        return element_bytes(alias.dtype) == unit
-
-    def steps(self, label: str) -> tuple[Node, ...]:
-        """One `Step`, or nothing when no planned storage is touched."""
-        if not self.reads and not self.writes:
-            return ()
-        return (Step(label, tuple(self.reads), tuple(self.writes)),)
-
-
 def _unique(name: str, taken: set[str]) -> str:
     """`name`, or the first of ``name#2``, ``name#3``, ... that is not taken."""
     unique, count = name, 1
@@ -358,22 +276,3 @@ def _unique(name: str, taken: set[str]) -> str:
         count += 1
         unique = f"{name}#{count}"
     return unique
-
-
-def _only(nodes: Iterable[Node], names: Iterable[str]) -> tuple[Node, ...]:
-    """The same nodes without the buffers that are not among `names`."""
-    kept: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Alloc):
-            if node.buffer in names:
-                kept.append(node)
-        elif isinstance(node, Step):
-            reads = tuple(n for n in node.reads if n in names)
-            writes = tuple(n for n in node.writes if n in names)
-            if reads or writes:
-                kept.append(Step(node.operator, reads, writes))
-        elif isinstance(node, Loop):
-            kept.append(Loop(_only(node.body, names), node.at_least_once))
-        elif isinstance(node, Branch):
-            kept.append(Branch(_only(node.then, names), _only(node.orelse, names)))
-    return tuple(kept)

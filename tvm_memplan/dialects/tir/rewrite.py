@@ -22,7 +22,7 @@ from tvm import tir
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.tir.capture import DROPPED_ATTRIBUTES
 from tvm_memplan.dialects.tir.expressions import call_name
-from tvm_memplan.dialects.tir.storage import element_bytes
+from tvm_memplan.dialects.tir.allocations import element_bytes
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import round_up
 
@@ -111,11 +111,7 @@ class _Writer:
         arena = self.moved.get(root)
         if arena is None:
             return None
-        return arena, arena.offset_of[root], self._moved_shift(alias) if alias is not None else None
-
-    def _moved_shift(self, alias: Any) -> Any | None:
-        constant_zero = isinstance(alias.shift, tir.IntImm) and alias.shift.value == 0
-        return None if constant_zero else alias.shift
+        return arena, arena.offset_of[root], None if alias is None or alias.starts_at_root else alias.shift
 
     def _view(self, arena: _Arena, dtype: str, name: str) -> Any:
         key = (arena.var, dtype)
