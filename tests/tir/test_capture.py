@@ -5,12 +5,13 @@ import pytest
 pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
 import tvm
-from running import flat
 from tvm import te
 from tvm.script import tir as T
 
 from tvm_memplan.analysis import analyze_memory
 from tvm_memplan.errors import MemPlanError
+
+from .running import flat
 
 
 def reasons(module):

@@ -4,14 +4,15 @@ import pytest
 
 pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
-import programs
 import tvm
-from operators import lowered, padded_packed_convolution, parallel_with_private_buffers
-from running import flat
 
 from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import BadInput, OverBudget
 from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
+
+from . import programs
+from .operators import lowered, padded_packed_convolution, parallel_with_private_buffers
+from .running import flat
 
 
 @pytest.fixture

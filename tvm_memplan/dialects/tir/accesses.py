@@ -6,9 +6,9 @@ from typing import Any
 
 from tvm import tir
 
+from tvm_memplan.dialects.tir.allocations import element_bytes
 from tvm_memplan.dialects.tir.expressions import BORROWING_CALLS, walk
 from tvm_memplan.dialects.tir.roots import Roots
-from tvm_memplan.dialects.tir.allocations import element_bytes
 from tvm_memplan.planning.trace import Step
 
 

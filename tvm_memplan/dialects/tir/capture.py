@@ -19,9 +19,9 @@ from tvm import tir
 
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.tir.accesses import Accesses
+from tvm_memplan.dialects.tir.allocations import element_bytes, scope_of, size_of, why_not_planned
 from tvm_memplan.dialects.tir.expressions import NotUnderstood, call_name
 from tvm_memplan.dialects.tir.roots import Roots, Storage
-from tvm_memplan.dialects.tir.allocations import element_bytes, scope_of, size_of, why_not_planned
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
 
@@ -99,11 +99,8 @@ class _Reader:
             mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}
             if mine:
                 regions.append(Region(name, Trace(restricted(body, mine)), anchor, mine))
-        left = tuple(
-            LeftAlone(s.name, self.function, s.scope, s.size, s.reason)
-            for s in self.roots.storages.values()
-            if s.reason
-        )
+        left = (s for s in self.roots.storages.values() if s.reason)
+        alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
         return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases))
 
     # -- statements ------------------------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ import tvm
 from tvm import tir
 
 from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.tir.allocations import element_bytes
 from tvm_memplan.dialects.tir.capture import DROPPED_ATTRIBUTES
 from tvm_memplan.dialects.tir.expressions import call_name
-from tvm_memplan.dialects.tir.allocations import element_bytes
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import round_up
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tvm import tir
 
-from tvm_memplan.dialects.tir.expressions import has_load, is_address_of
 from tvm_memplan.dialects.tir.allocations import element_bytes
+from tvm_memplan.dialects.tir.expressions import has_load, is_address_of
 
 
 @dataclass(frozen=True)
