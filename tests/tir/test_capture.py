@@ -8,10 +8,9 @@ import tvm
 from tvm import te
 from tvm.script import tir as T
 
+from tests.tir.running import flat
 from tvm_memplan.analysis import analyze_memory
 from tvm_memplan.errors import MemPlanError
-
-from .running import flat
 
 
 def reasons(module):

@@ -4,10 +4,9 @@ import pytest
 
 pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
+from tests.tir.operators import OPERATORS, inputs, lowered, padded_packed_convolution
+from tests.tir.running import OURS, build, run, same_bits
 from tvm_memplan.analysis import analyze_memory
-
-from .operators import OPERATORS, inputs, lowered, padded_packed_convolution
-from .running import OURS, build, run, same_bits
 
 SEEDS = (1, 2, 3)
 every_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: o.__name__)

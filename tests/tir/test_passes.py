@@ -10,13 +10,12 @@ pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 import numpy as np
 import tvm
 
+from tests.tir import programs
+from tests.tir.operators import inputs, lowered, padded_packed_convolution, softmax
+from tests.tir.running import OURS, Poison, build, flat, run, same_bits
 from tvm_memplan.errors import BadInput, BadPlan
 from tvm_memplan.transform import PlanMemory, RewriteStorage
 from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE
-
-from . import programs
-from .operators import inputs, lowered, padded_packed_convolution, softmax
-from .running import OURS, Poison, build, flat, run, same_bits
 
 
 def only(module):

@@ -5,11 +5,10 @@ import pytest
 
 pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
+from tests.tir import programs
+from tests.tir.programs import PROGRAMS
+from tests.tir.running import OURS, build, flat, run
 from tvm_memplan.analysis import analyze_memory
-
-from . import programs
-from .programs import PROGRAMS
-from .running import OURS, build, flat, run
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: str(f.attrs["global_symbol"]))
 

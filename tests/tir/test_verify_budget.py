@@ -6,13 +6,12 @@ pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
 import tvm
 
+from tests.tir import programs
+from tests.tir.operators import lowered, padded_packed_convolution, parallel_with_private_buffers
+from tests.tir.running import flat
 from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import BadInput, OverBudget
 from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
-
-from . import programs
-from .operators import lowered, padded_packed_convolution, parallel_with_private_buffers
-from .running import flat
 
 
 @pytest.fixture
