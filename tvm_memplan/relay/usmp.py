@@ -1,0 +1,273 @@
+"""The way in and out of TVM's lowering: its unified static memory planner (USMP) with an algorithm of ours.
+
+::
+
+    relay.build  ->  ...  ->  AssignPoolInfo  ->  algorithm(buffers)  ->  ConvertPoolAllocationsToOffsets  ->  code
+                                   |                    |       ^
+                             module recorded        `decide` -> plan
+
+USMP hands its algorithm only sizes and conflicts. The module is recorded just before, so that the whole program can
+be read from it; buffers are matched to the statements that allocate them, not by name.
+
+What USMP is not trusted with: its conflicts (`decide` gets them to compare), and two cases in which the AOT
+executor of the C++ runtime counts its arguments wrong: no weights, or weights but no workspace.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.relay import MAIN, Program, capture_program
+from tvm_memplan.errors import BadPlan, MemPlanError, UnsupportedIR
+from tvm_memplan.planning.model import Kind, Placement, Plan, round_up
+from tvm_memplan.relay.aliasing import without_noalias
+from tvm_memplan.relay.targets import Configuration
+
+_ALGORITHM = "tvm_memplan"
+_CONSTANTS = "global_const_workspace"
+# TVM passes pools in the order of a map that keeps insertion order only up to this many entries.
+_MOST_POOLS = 4
+_MOST_BYTES = 2**31 - 1
+
+_active = threading.local()
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A model, lowered and about to be planned.
+
+    Parameters
+    ----------
+    program : Program
+        What the module does to memory.
+    offered : frozenset of str
+        The buffers that TVM can move; the rest stays as it is.
+    usmp_conflicts : frozenset of (str, str)
+        Pairs of names, sorted, that TVM's own analysis keeps apart.
+    """
+
+    program: Program
+    offered: frozenset[str]
+    usmp_conflicts: frozenset[tuple[str, str]]
+
+
+def build_with(
+    mod: Any,
+    params: Mapping[str, Any] | None,
+    config: Configuration,
+    decide: Callable[[Lowered], Plan],
+    *,
+    opt_level: int,
+    io_in_pool: bool,
+    mod_name: str,
+) -> Any:
+    """Run `relay.build` and let `decide` place the buffers; it may raise to stop before code generation.
+
+    Returns
+    -------
+    tvm.relay.backend.executor_factory.AOTExecutorFactoryModule
+
+    Raises
+    ------
+    UnsupportedIR
+        TVM cannot build the model.
+    """
+    import tvm
+    from tvm import relay
+
+    session = _session_class()(config, decide)
+    around = tvm.transform.PassContext.current()
+    options = {
+        **dict(around.config.items()),
+        "tir.usmp.enable": True,
+        "tir.usmp.custom_algorithm": _ALGORITHM,
+        "tir.usmp.use_workspace_io": io_in_pool,
+    }
+    if not config.vectorize:
+        options["tir.disable_vectorize"] = True
+    context = tvm.transform.PassContext(
+        opt_level=opt_level,
+        required_pass=list(around.required_pass),
+        disabled_pass=list(around.disabled_pass),
+        instruments=[*(around.instruments or ()), session],
+        config=options,
+    )
+    outer = getattr(_active, "session", None)
+    _active.session = session
+    tvm.register_func(f"tir.usmp.algo.{_ALGORITHM}", _algorithm, override=True)
+    try:
+        with context:
+            return relay.build(
+                mod,
+                config.target,
+                executor=config.executor(),
+                runtime=config.tvm_runtime(),
+                params=dict(params or {}),
+                mod_name=mod_name,
+            )
+    except tvm.error.TVMError as error:
+        raise UnsupportedIR(f"TVM cannot build the model for {config.target!r}: {_last_line(error)}") from error
+    finally:
+        _active.session = outer
+
+
+def _algorithm(infos: Any, _pressure: Any) -> Any:
+    return _active.session.place(list(infos))
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[-1]
+
+
+def _session_class() -> Any:
+    """The instrument's class; TVM makes instruments with a decorator, so it exists only where TVM does."""
+    import tvm
+
+    return tvm.instrument.pass_instrument(_Session)
+
+
+class _Session:
+    """Records the module before it is planned, and plans it when USMP asks."""
+
+    def __init__(self, config: Configuration, decide: Callable[[Lowered], Plan]) -> None:
+        self.config = config
+        self.decide = decide
+        self.module: Any = None
+        self.program: Program | None = None
+
+    def run_after_pass(self, mod: Any, info: Any) -> None:
+        if info.name == "tir.usmp.AssignPoolInfo":
+            self.module = mod
+            self.program = capture_program(mod)
+            if self.config.runtime == "cpp" and not _weights(self.program):
+                _add_a_constant(mod)
+
+    def place(self, infos: list[Any]) -> dict[Any, Any]:
+        if self.program is None:
+            raise MemPlanError("TVM's planner ran before the module could be read")
+        names = self._names(infos)
+        conflicts = {
+            (min(a, b), max(a, b))
+            for info, a in names.items()
+            for b in (names.get(other) for other in info.conflicts)
+            if b is not None and a != b
+        }
+        plan = self.decide(Lowered(self.program, frozenset(names.values()), frozenset(conflicts)))
+        placed = {buffer.name: place for buffer, place in zip(plan.problem.buffers, plan.placements)}
+        without_noalias(self.module, self.program, plan)
+        return self._allocations(infos, names, placed, plan)
+
+    def _names(self, infos: list[Any]) -> dict[Any, str]:
+        """The name of each buffer of USMP's, by the statement that allocates it."""
+        from tvm.tir.usmp.analysis import extract_buffer_info
+
+        program = self.program
+        assert program is not None
+        ours = {stmt.buffer_var: name for name, stmt in program.statements.items()}
+        # The algorithm is not told the statements, but names in one analysis are unique, and it is repeatable.
+        analysis = extract_buffer_info(self.module[MAIN], self.module)
+        statements = {info.name_hint: stmt for info, stmt in analysis.buffer_info_stmts.items()}
+        return {
+            info: ours[statements[info.name_hint].buffer_var]
+            for info in infos
+            if statements[info.name_hint].buffer_var in ours
+        }
+
+    def _allocations(
+        self, infos: list[Any], names: Mapping[Any, str], placed: Mapping[str, Placement], plan: Plan
+    ) -> dict[Any, Any]:
+        from tvm.tir.usmp.utils import PoolAllocation
+
+        program = self.program
+        assert program is not None
+        weights = _weights(program)
+        written = {place.pool for name, place in placed.items() if name in names.values() and name not in weights}
+        constant = {placed[name].pool for name in weights if name in placed}
+        self._check(plan, placed, written, constant)
+        if self.config.runtime == "cpp" and not written:
+            # Without a workspace pool the C++ runtime does not pass the constants either; they stay in the code.
+            return {}
+        pools = self._tvm_pools(names, written, plan)
+        allocations: dict[Any, Any] = {}
+        for info in infos:
+            name = names.get(info)
+            if name is None:
+                allocations[info] = PoolAllocation(info.pool_candidates[0], 0)  # the constant that was added
+            elif name in placed:
+                place = placed[name]
+                pool = info.pool_candidates[0] if name in weights else pools[place.pool]
+                allocations[info] = PoolAllocation(pool, place.offset)
+        return allocations
+
+    def _tvm_pools(self, names: Mapping[Any, str], written: set[str], plan: Plan) -> dict[str, Any]:
+        """TVM's pool for each of ours: its own when there is one, else pools that the caller supplies by name."""
+        from tvm.ir.memory_pools import PoolInfoProperties, WorkspacePoolInfo
+
+        program = self.program
+        assert program is not None
+        weights = _weights(program)
+        if not written:
+            return {}
+        usual = next(info.pool_candidates[0] for info, name in names.items() if name not in weights)
+        if len(written) == 1:
+            return dict.fromkeys(written, usual)
+        capacities = {pool.name: pool.capacity for pool in plan.problem.pools}
+        return {
+            name: WorkspacePoolInfo(
+                # TVM sorts pools by name, and the C++ runtime wants the constants first.
+                f"workspace_{re.sub(r'[^0-9A-Za-z_]', '_', name)}",
+                usual.targets,
+                PoolInfoProperties(size_hint_bytes=-1 if capacities[name] is None else capacities[name]),
+            )
+            for name in sorted(written)
+        }
+
+    def _check(self, plan: Plan, placed: Mapping[str, Placement], written: set[str], constant: set[str]) -> None:
+        """Refuse what TVM would take without a word and then get wrong."""
+        if len(constant) > 1:
+            raise UnsupportedIR(f"weights in several pools ({', '.join(sorted(constant))}): TVM takes one")
+        if len(written) + len(constant) > _MOST_POOLS:
+            raise UnsupportedIR(f"{len(written) + len(constant)} pools are in use: TVM takes {_MOST_POOLS} at most")
+        for pool in (*written, *constant):
+            if plan.size(pool) > _MOST_BYTES:
+                raise UnsupportedIR(f"pool {pool!r} needs {plan.size(pool)} bytes: TVM counts up to {_MOST_BYTES}")
+        if self.config.runtime == "crt":
+            _check_c_layout(plan, placed, constant, self.config.constant_alignment)
+
+
+def _check_c_layout(plan: Plan, placed: Mapping[str, Placement], constant: set[str], alignment: int) -> None:
+    """The C code holds the weights in a struct, whose layout has to come out at the planned offsets."""
+    sizes = {buffer.name: buffer.size for buffer in plan.problem.buffers if buffer.kind is Kind.WEIGHTS}
+    end = 0
+    for name in sorted((n for n in sizes if placed[n].pool in constant), key=lambda n: placed[n].offset):
+        if placed[name].offset != round_up(end, alignment):
+            raise BadPlan(
+                f"weights {name!r} at offset {placed[name].offset}: the C struct of weights puts it at "
+                f"{round_up(end, alignment)}; weights have to be stacked"
+            )
+        end = placed[name].offset + sizes[name]
+
+
+def _weights(program: Program) -> frozenset[str]:
+    from tvm import tir
+
+    return frozenset(name for name, stmt in program.statements.items() if isinstance(stmt, tir.AllocateConst))
+
+
+def _add_a_constant(mod: Any) -> None:
+    """Wrap main in one constant byte, so that the C++ runtime's count of arguments comes out right."""
+    import numpy as np
+    import tvm
+    from tvm.ir.memory_pools import ConstantPoolInfo
+
+    main = mod[MAIN]
+    byte = tvm.tir.Var("no_weights", tvm.ir.PointerType(tvm.ir.PrimType("uint8"), "global"))
+    pool = ConstantPoolInfo(_CONSTANTS, [main.attrs["target"]])
+    body = tvm.tir.AllocateConst(
+        byte, "uint8", [1], tvm.nd.array(np.zeros(1, "uint8")), main.body, {"candidate_memory_pools": [pool]}
+    )
+    mod.update_func(mod.get_global_var(MAIN), main.with_body(body))
