@@ -1,0 +1,17 @@
+"""The Relay line, end to end: a model in, a planned build out. Needs the `relay` extra."""
+
+from tvm_memplan.relay.build_model import Built, build
+from tvm_memplan.relay.frontends import read_model
+from tvm_memplan.relay.plan_model import PlannedModel, plan
+from tvm_memplan.relay.targets import Configuration, host_config, micro_config
+
+__all__ = [
+    "Built",
+    "Configuration",
+    "PlannedModel",
+    "build",
+    "host_config",
+    "micro_config",
+    "plan",
+    "read_model",
+]
