@@ -10,7 +10,8 @@ USMP hands its algorithm only sizes and conflicts. The module is recorded just b
 be read from it; buffers are matched to the statements that allocate them, not by name.
 
 What USMP is not trusted with: its conflicts (`decide` gets them to compare), and two cases in which the AOT
-executor of the C++ runtime counts its arguments wrong: no weights, or weights but no workspace.
+executor of the C++ runtime counts its arguments wrong: no weights (a constant byte is added, called `no_weights`),
+or weights but no workspace (they stay in the code).
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from tvm_memplan.relay.aliasing import without_noalias
 from tvm_memplan.relay.targets import Configuration
 
 _ALGORITHM = "tvm_memplan"
-_CONSTANTS = "global_const_workspace"
 # TVM passes pools in the order of a map that keeps insertion order only up to this many entries.
 _MOST_POOLS = 4
 _MOST_BYTES = 2**31 - 1
@@ -139,12 +139,16 @@ class _Session:
         self.module: Any = None
         self.program: Program | None = None
 
+    def run_before_pass(self, mod: Any, info: Any) -> None:
+        if info.name == "tir.transform.UnifiedStaticMemoryPlanner" and self.config.runtime == "cpp":
+            program = capture_program(mod)
+            if program.statements and not _weights(program):
+                _add_a_constant(mod)
+
     def run_after_pass(self, mod: Any, info: Any) -> None:
         if info.name == "tir.usmp.AssignPoolInfo":
             self.module = mod
             self.program = capture_program(mod)
-            if self.config.runtime == "cpp" and not _weights(self.program):
-                _add_a_constant(mod)
 
     def place(self, infos: list[Any]) -> dict[Any, Any]:
         if self.program is None:
@@ -159,7 +163,7 @@ class _Session:
         plan = self.decide(Lowered(self.program, frozenset(names.values()), frozenset(conflicts)))
         placed = {buffer.name: place for buffer, place in zip(plan.problem.buffers, plan.placements)}
         without_noalias(self.module, self.program, plan)
-        return self._allocations(infos, names, placed, plan)
+        return self._allocations(names, placed, plan)
 
     def _names(self, infos: list[Any]) -> dict[Any, str]:
         """The name of each buffer of USMP's, by the statement that allocates it."""
@@ -177,9 +181,7 @@ class _Session:
             if statements[info.name_hint].buffer_var in ours
         }
 
-    def _allocations(
-        self, infos: list[Any], names: Mapping[Any, str], placed: Mapping[str, Placement], plan: Plan
-    ) -> dict[Any, Any]:
+    def _allocations(self, names: Mapping[Any, str], placed: Mapping[str, Placement], plan: Plan) -> dict[Any, Any]:
         from tvm.tir.usmp.utils import PoolAllocation
 
         program = self.program
@@ -193,11 +195,8 @@ class _Session:
             return {}
         pools = self._tvm_pools(names, written, plan)
         allocations: dict[Any, Any] = {}
-        for info in infos:
-            name = names.get(info)
-            if name is None:
-                allocations[info] = PoolAllocation(info.pool_candidates[0], 0)  # the constant that was added
-            elif name in placed:
+        for info, name in names.items():
+            if name in placed:
                 place = placed[name]
                 pool = info.pool_candidates[0] if name in weights else pools[place.pool]
                 allocations[info] = PoolAllocation(pool, place.offset)
@@ -262,12 +261,9 @@ def _add_a_constant(mod: Any) -> None:
     """Wrap main in one constant byte, so that the C++ runtime's count of arguments comes out right."""
     import numpy as np
     import tvm
-    from tvm.ir.memory_pools import ConstantPoolInfo
 
     main = mod[MAIN]
     byte = tvm.tir.Var("no_weights", tvm.ir.PointerType(tvm.ir.PrimType("uint8"), "global"))
-    pool = ConstantPoolInfo(_CONSTANTS, [main.attrs["target"]])
-    body = tvm.tir.AllocateConst(
-        byte, "uint8", [1], tvm.nd.array(np.zeros(1, "uint8")), main.body, {"candidate_memory_pools": [pool]}
-    )
+    # Annotations have to be there, if empty: TVM reads them without looking.
+    body = tvm.tir.AllocateConst(byte, "uint8", [1], tvm.nd.array(np.zeros(1, "uint8")), main.body, {})
     mod.update_func(mod.get_global_var(MAIN), main.with_body(body))
