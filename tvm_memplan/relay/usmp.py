@@ -48,11 +48,17 @@ class Lowered:
         The buffers that TVM can move; the rest stays as it is.
     usmp_conflicts : frozenset of (str, str)
         Pairs of names, sorted, that TVM's own analysis keeps apart.
+    infos : tuple of tvm.tir.usmp.BufferInfo
+        What TVM hands to a planner.
+    pressure : int
+        What TVM takes for the memory pressure, bytes; not a bound of anything.
     """
 
     program: Program
     offered: frozenset[str]
     usmp_conflicts: frozenset[tuple[str, str]]
+    infos: tuple[Any, ...] = ()
+    pressure: int = 0
 
 
 def build_with(
@@ -115,8 +121,8 @@ def build_with(
         _active.session = outer
 
 
-def _algorithm(infos: Any, _pressure: Any) -> Any:
-    return _active.session.place(list(infos))
+def _algorithm(infos: Any, pressure: Any) -> Any:
+    return _active.session.place(list(infos), int(pressure))
 
 
 def _last_line(error: Exception) -> str:
@@ -150,7 +156,7 @@ class _Session:
             self.module = mod
             self.program = capture_program(mod)
 
-    def place(self, infos: list[Any]) -> dict[Any, Any]:
+    def place(self, infos: list[Any], pressure: int) -> dict[Any, Any]:
         if self.program is None:
             raise MemPlanError("TVM's planner ran before the module could be read")
         names = self._names(infos)
@@ -160,7 +166,8 @@ class _Session:
             for b in (names.get(other) for other in info.conflicts)
             if b is not None and a != b
         }
-        plan = self.decide(Lowered(self.program, frozenset(names.values()), frozenset(conflicts)))
+        offered = frozenset(names.values())
+        plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure))
         placed = {buffer.name: place for buffer, place in zip(plan.problem.buffers, plan.placements)}
         without_noalias(self.module, self.program, plan)
         return self._allocations(names, placed, plan)
