@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-import relay_execution as execution  # noqa: E402
-import relay_networks as networks  # noqa: E402
+import relay_execution as execution
+import relay_networks as networks
 
-from tvm_memplan.planning.model import Kind  # noqa: E402
-from tvm_memplan.relay import build, host_config, micro_config, read_model  # noqa: E402
+from tvm_memplan.planning.model import Kind
+from tvm_memplan.relay import build, host_config, micro_config, read_model
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "data" / "models"
 CONFIGURATIONS = {"llvm": host_config("llvm"), "c": host_config("c"), "micro": micro_config("cortex-m3")}
