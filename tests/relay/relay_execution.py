@@ -37,9 +37,8 @@ def run(factory, config, folder, *batches):
     executor = tvm.runtime.executor.AotModule(tvm.runtime.load_module(str(library))["default"](tvm.cpu(0)))
     results = []
     for batch in batches:
-        for index, value in enumerate(batch.values()):
-            # By position: the executor changes some names before it looks them up.
-            executor.set_input(index, value)
+        for name, value in batch.items():
+            executor.set_input(name, value)
         executor.run()
         results.append([executor.get_output(i).numpy() for i in range(executor.get_num_outputs())])
     return results

@@ -90,11 +90,13 @@ def identity():
     return _module([x], x)
 
 
-def inputs_of(mod, seed):
-    """Random inputs by name."""
+def inputs_of(mod, seed, params=None):
+    """Random inputs by name, for everything that is not a parameter."""
     rng = np.random.default_rng(seed)
     made = {}
     for var in mod["main"].params:
+        if var.name_hint in (params or {}):
+            continue
         kind = var.type_annotation
         shape = tuple(int(extent) for extent in kind.shape)
         if kind.dtype.startswith("float"):

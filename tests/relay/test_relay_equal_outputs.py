@@ -38,7 +38,7 @@ def config(request):
 
 def assert_same_bits(mod, params, config, folder, **options):
     built = build(mod, params, config, **options)
-    batches = [networks.inputs_of(mod, seed) for seed in (1, 2, 3)]
+    batches = [networks.inputs_of(mod, seed, params) for seed in (1, 2, 3)]
     batches.append(batches[0])
     ours = execution.run(built.module, config, folder, *batches)
     theirs = execution.run(execution.unplanned(mod, params, config), config, folder, *batches)
