@@ -18,6 +18,17 @@ from typing import Any
 
 Ints = Sequence[int]
 
+#: A problem as the kernel sees it; ``x_ptr`` splits lists per buffer: ``i`` owns ``x_ptr[i]`` to ``x_ptr[i + 1] - 1``.
+#:
+#: - size: bytes per buffer
+#: - candidate_ptr, candidate_pool, candidate_align: candidate pools in order of preference, effective alignments
+#: - capacity: bytes per pool, -1 for none
+#: - near_ptr, near: conflicts as lists
+#: - row_ptr, row_start, row_stop: live ranges, whose overlaps are conflicts too if the last entry says so
+#: - pair_ptr, pair: in-place partners; a buffer starts together with one where nothing else is in the way
+#: - whether live ranges count
+Tables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, bool]
+
 
 def place(
     order: Ints,
@@ -25,19 +36,7 @@ def place(
     rank: Ints,
     before: Ints,
     before_count: int,
-    size: Ints,
-    candidate_ptr: Ints,
-    candidate_pool: Ints,
-    candidate_align: Ints,
-    capacity: Ints,
-    near_ptr: Ints,
-    near: Ints,
-    row_ptr: Ints,
-    row_start: Ints,
-    row_stop: Ints,
-    pair_ptr: Ints,
-    pair: Ints,
-    by_rows: bool,
+    tables: Tables,
     best_fit: bool,
     ceiling: int,
     mark: MutableSequence[int],
@@ -48,8 +47,6 @@ def place(
 ) -> int:
     """Place ``order[first:]``, keeping what an earlier call did for ``order[:first]`` and for pinned buffers.
 
-    Each ``x_ptr`` splits its lists per buffer: buffer ``i`` owns the entries ``x_ptr[i]`` to ``x_ptr[i + 1] - 1``.
-
     Parameters
     ----------
     order, first, rank
@@ -57,14 +54,8 @@ def place(
         when not in it). Only positions from ``first`` on are placed anew.
     before, before_count
         The sorted list of the earlier call; buffers in it with a rank below ``first`` are kept.
-    size, capacity
-        Bytes, per buffer and per pool; a capacity of -1 means none.
-    candidate_ptr, candidate_pool, candidate_align
-        Candidate pools in order of preference, with effective alignments.
-    near_ptr, near, row_ptr, row_start, row_stop, by_rows
-        Conflicts as lists and, with ``by_rows``, also where live ranges overlap.
-    pair_ptr, pair
-        In-place partners: a buffer starts together with one where nothing else is in the way.
+    tables
+        The problem, see `Tables`.
     best_fit
         Take the smallest gap that holds the buffer instead of the lowest.
     ceiling
@@ -78,6 +69,8 @@ def place(
         How many buffers ``placed`` holds, or -1 when it gave up. A buffer that fits no candidate goes to the last
         one, beyond its capacity.
     """
+    size, candidate_ptr, candidate_pool, candidate_align, capacity = tables[:5]
+    near_ptr, near, row_ptr, row_start, row_stop, pair_ptr, pair, by_rows = tables[5:]
     for k in range(len(mark)):
         mark[k] = -1
     for k in range(len(top)):

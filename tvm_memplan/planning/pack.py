@@ -50,6 +50,13 @@ class Packer:
         The problem and its conflict graph.
     rounds : int
         How many packings are likely to be asked for; it decides only whether compiling is worth the wait.
+
+    Attributes
+    ----------
+    tables : tuple
+        The problem as the kernel sees it.
+    fast : bool
+        Whether the compiled kernel is used.
     """
 
     def __init__(self, conflicts: Conflicts, rounds: int = 1) -> None:
@@ -71,17 +78,17 @@ class Packer:
             near: list[Iterable[int]] = [sorted(js) for js in listed]
         else:
             near = [conflicts.of(i).tolist() for i in range(count)]
-        total = sum(b.size for b in problem.buffers) + sum(p.alignment for p in problem.pools)
-        total += sum(b.alignment + (b.pinned.offset + b.size if b.pinned else 0) for b in problem.buffers)
-        fast = total < 2**61 and max(self.capacity) < 2**61 and rounds * count * count > WORTH_COMPILING
-        self._new: Callable[[Iterable[int]], Any] = (lambda v: np.array(list(v), dtype=np.int64)) if fast else list
+        coarse = max(pool.alignment for pool in problem.pools)
+        total = sum(b.size + max(b.alignment, coarse) + (b.pinned.offset if b.pinned else 0) for b in problem.buffers)
+        largest = max(total, *self.capacity) << len(self.capacity)  # no number in the kernels is larger
+        fast = largest < 2**62 and rounds * count * count > WORTH_COMPILING
+        self.fast = fast
         self._kernel: Callable[..., Any] = compiled() if fast else place
-        self._size = self._new(b.size for b in problem.buffers)
-        self._tables = (
-            self._size,
+        self.tables = (
+            self.sequence([b.size for b in problem.buffers]),
             *self._split([[index[p.name] for p in pools] for pools in candidates]),
             self._split([[effective_alignment(problem, i, p) for p in pools] for i, pools in enumerate(candidates)])[1],
-            self._new(self.capacity),
+            self.sequence(self.capacity),
             *self._split(near),
             *self._split([[times[r.start] for r in spans] for spans in rows]),
             self._split([[times[r.stop] for r in spans] for spans in rows])[1],
@@ -93,6 +100,10 @@ class Packer:
         self._pinned = [i for _, i in sorted(pinned) if problem.buffers[i].size]
         self._offset = [b.pinned.offset if b.pinned else 0 for b in problem.buffers]
         self._pool_of = [index[pools[0].name] for pools in candidates]
+
+    def sequence(self, values: Sequence[int]) -> Any:
+        """Return a copy of `values` of the kind that the kernel works on."""
+        return np.array(values, dtype=np.int64) if self.fast else [int(value) for value in values]
 
     def pack(self, order: Sequence[int], best_fit: bool = False) -> Layout:
         """Place all buffers in the given order (pinned and empty ones in it are skipped)."""
@@ -106,12 +117,12 @@ class Packer:
         top = [0] * len(self.capacity)
         start = Layout(
             free,
-            self._new(rank),
-            self._new(self._offset),
-            self._new(self._pool_of),
-            self._new(placed),
+            self.sequence(rank),
+            self.sequence(self._offset),
+            self.sequence(self._pool_of),
+            self.sequence(placed),
             len(self._pinned),
-            self._new(top),
+            self.sequence(top),
             (),
         )
         layout = self.repack(start, free, 0, best_fit=best_fit)
@@ -125,18 +136,18 @@ class Packer:
 
         Returns None when an arena grew beyond `ceiling` bytes.
         """
-        rank = layout.rank[:] if isinstance(layout.rank, list) else layout.rank.copy()
+        rank = self.sequence(layout.rank)
         for position in range(first, len(order)):
             rank[order[position]] = position
-        offset, pool_of = self._new(layout.offset), self._new(layout.pool_of)
-        placed, top, mark = self._new(layout.placed), self._new(layout.top), self._new(layout.rank)
+        offset, pool_of = self.sequence(layout.offset), self.sequence(layout.pool_of)
+        placed, top, mark = self.sequence(layout.placed), self.sequence(layout.top), self.sequence(layout.rank)
         count = self._kernel(
-            self._new(order),
+            self.sequence(order),
             first,
             rank,
             layout.placed,
             layout.count,
-            *self._tables,
+            self.tables,
             best_fit,
             ceiling,
             mark,
@@ -166,7 +177,7 @@ class Packer:
         for part in lists:
             flat.extend(part)
             starts.append(len(flat))
-        return self._new(starts), self._new(flat)
+        return self.sequence(starts), self.sequence(flat)
 
 
 def cost(problem: Problem, placements: Sequence[Placement]) -> tuple[int, ...]:

@@ -1,0 +1,91 @@
+"""From a plan to its numbers: `memory_report`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm_memplan.planning.bound import Bound, bound, granule, naive, planned
+from tvm_memplan.planning.model import Plan, Pool
+from tvm_memplan.report.memory import Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
+
+
+def memory_report(
+    plan: Plan,
+    steps: Sequence[str] = (),
+    model: str = "",
+    target: str = "",
+    left_alone: Sequence[LeftAlone] = (),
+    notes: Sequence[str] = (),
+) -> MemoryReport:
+    """Return the figures of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        A judged plan.
+    steps : sequence of str
+        The operator of every step, as `Liveness.steps`.
+    model, target : str
+        What was planned, and for what.
+    left_alone : sequence of LeftAlone
+        What was not planned.
+    notes : sequence of str
+        Further remarks; where several pools compete for a buffer, one is added that says how the bound is meant.
+
+    Returns
+    -------
+    MemoryReport
+        All sizes in bytes. Naive, planned and bound of a pool are those of the buffers that were put there, counted
+        with the smallest alignment among them.
+    """
+    problem = plan.problem
+    members: dict[str, list[int]] = {pool.name: [] for pool in problem.pools}
+    for i, place in enumerate(plan.placements):
+        members[place.pool].append(i)
+    figures = tuple(_figures(plan, pool, members[pool.name], steps) for pool in problem.pools if members[pool.name])
+    remarks = list(notes)
+    if any(len(problem.candidates(buffer)) > 1 for buffer in problem.buffers):
+        remarks.append(
+            "Some buffers may go to several pools: the bound of a pool is that of the buffers that were put there."
+        )
+    rows = [
+        Allocation(
+            buffer.name,
+            buffer.operator,
+            buffer.kind,
+            buffer.scope,
+            buffer.size,
+            buffer.alignment,
+            buffer.live_ranges,
+            place.pool,
+            place.offset,
+        )
+        for buffer, place in zip(problem.buffers, plan.placements)
+    ]
+    rows.sort(key=lambda row: row.live_ranges[0].start if row.live_ranges else 0)  # stable: first use, then as listed
+    return MemoryReport(
+        model, target, plan.planner, figures, tuple(rows), tuple(steps), tuple(left_alone), tuple(remarks)
+    )
+
+
+def _figures(plan: Plan, pool: Pool, members: list[int], steps: Sequence[str]) -> PoolFigures:
+    least = bound(plan.problem, members, pool)
+    return PoolFigures(
+        pool.name,
+        pool.capacity,
+        granule(plan.problem, members, pool),
+        naive(plan.problem, members, pool),
+        planned(plan, pool),
+        least.bytes,
+        least.kind,
+        _peak(plan, least, steps),
+    )
+
+
+def _peak(plan: Plan, least: Bound, steps: Sequence[str]) -> Peak | None:
+    """Where the bound is reached; a clique of given conflicts has no step that could be named."""
+    if least.step is None:
+        return None
+    operator = steps[least.step] if 0 <= least.step < len(steps) else ""
+    buffers = [plan.problem.buffers[i] for i in least.members]
+    return Peak(least.step, operator, tuple(b.name for b in sorted(buffers, key=lambda b: (-b.size, b.name))))
