@@ -57,12 +57,20 @@ int TVMBackendFreeWorkspace(int type, int id, void* p) { free(p); return 0; }
 
 
 class CProgram:
-    """The C code of a build for microcontrollers, compiled for this machine."""
+    """The C code of a build for microcontrollers, compiled for this machine.
+
+    Every run starts with the arena full of noise, whether it lies in the code or is supplied from here.
+    """
 
     def __init__(self, factory, folder):
         meta = factory.executor_codegen_metadata
         self.inputs = [(var.name, kind) for var, kind in zip(meta.inputs, meta.input_tensor_types)]
-        self.outputs = list(zip(meta.outputs, meta.output_tensor_types))
+        self.outputs = list(zip(map(str, meta.outputs), meta.output_tensor_types))
+        pools = meta.pool_inputs.values() if meta.pool_inputs else ()
+        self.pools = {
+            str(pool.pool_info.pool_name): int(pool.allocated_size) for pool in pools if not pool.pool_info.is_internal
+        }
+        self.io_in_pool = bool(meta.io_pool_allocations)
         place = folder / f"c{next(_count)}"
         place.mkdir()
         sources = [factory.lib.get_source(), *(m.get_source() for m in factory.lib.imported_modules)]
@@ -92,15 +100,40 @@ class CProgram:
             "#include <stdint.h>\n"
             + struct("inputs", [name for name, _ in self.inputs])
             + struct("outputs", [name for name, _ in self.outputs])
+            + struct("workspace_pools", self.pools)
         )
 
     def __call__(self, batch):
+        arenas = [_noise(size) for size in self.pools.values()]
         if self.arena_size:
             self.library.test_arena.restype = ctypes.c_void_p
-            noise = np.random.default_rng(next(_count)).integers(0, 256, self.arena_size).astype("uint8")
-            ctypes.memmove(self.library.test_arena(), noise.ctypes.data, self.arena_size)
+            ctypes.memmove(self.library.test_arena(), _noise(self.arena_size).ctypes.data, self.arena_size)
         given = [np.ascontiguousarray(batch[name]) for name, _ in self.inputs]
         made = [np.zeros(tuple(int(e) for e in kind.shape), kind.dtype) for _, kind in self.outputs]
-        pointers = [(ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays)) for arrays in (given, made)]
-        assert self.library.tvmgen_default_run(*pointers) == 0
+        pools = _pointers(arenas)
+        if self.io_in_pool:
+            for array, place in zip(given, self._places("map_inputs", given, pools)):
+                ctypes.memmove(place, array.ctypes.data, array.nbytes)
+            assert self.library.tvmgen_default_run(pools) == 0
+            for array, place in zip(made, self._places("map_outputs", made, pools)):
+                ctypes.memmove(array.ctypes.data, place, array.nbytes)
+        else:
+            arguments = [_pointers(given), _pointers(made), *([pools] if self.pools else [])]
+            assert self.library.tvmgen_default_run(*arguments) == 0
         return made
+
+    def _places(self, function, arrays, pools):
+        """Where TVM says that inputs or outputs lie; it returns a struct of pointers by value."""
+        fields = [(f"p{i}", ctypes.c_void_p) for i in range(len(arrays))]
+        mapped = getattr(self.library, f"tvmgen_default_{function}")
+        mapped.restype = type(function, (ctypes.Structure,), {"_fields_": fields})
+        result = mapped(pools)
+        return [getattr(result, name) for name, _ in fields]
+
+
+def _noise(size):
+    return np.random.default_rng(next(_count)).integers(0, 256, size).astype("uint8")
+
+
+def _pointers(arrays):
+    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))

@@ -59,6 +59,15 @@ def two_outputs():
     return _module([x, z], relay.Tuple([early, late]))
 
 
+def independent_tails():
+    """Two inputs, each with a chain of its own: one input is read late, one output is written early."""
+    x = relay.var("x", shape=(1, 64))
+    z = relay.var("z", shape=(1, 64))
+    early = relay.tanh(relay.nn.softmax(relay.nn.relu(x)))
+    late = relay.exp(relay.nn.softmax(relay.nn.softmax(z)))
+    return _module([x, z], relay.Tuple([early, late]))
+
+
 def integer():
     """Integer convolutions with the shift, clip and cast of a quantised network."""
     rng = np.random.default_rng(4)

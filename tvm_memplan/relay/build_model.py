@@ -45,9 +45,9 @@ def build(
 ) -> Built:
     """Build a model with its memory planned; parameters and errors as for `tvm_memplan.relay.plan`.
 
-    One activation pool becomes TVM's own workspace. Several become pools that the caller of the model supplies,
-    called ``workspace_<name>``. In C, compile with ``-fno-strict-aliasing`` (or GCC): tenants of different
-    types follow each other on the same bytes.
+    One activation pool becomes TVM's own workspace. Several, or one with `io_in_pool`, become pools that the
+    caller of the model supplies, called ``workspace_<name>``. Compile C with GCC, or with
+    ``-fno-strict-aliasing``: tenants of different types follow each other on the same bytes.
     """
     config = checked_configuration(target, executor, runtime, io_in_pool)
     places = chosen_pools(pools, weight_pools, board, reserve)

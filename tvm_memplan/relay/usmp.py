@@ -85,7 +85,7 @@ def build_with(
     import tvm
     from tvm import relay
 
-    session = _session_class()(config, decide)
+    session = _session_class()(config, decide, io_in_pool)
     around = tvm.transform.PassContext.current()
     options = {
         **dict(around.config.items()),
@@ -108,7 +108,7 @@ def build_with(
     try:
         with context:
             return relay.build(
-                mod,
+                _with_output_names(mod) if io_in_pool else mod,
                 config.target,
                 executor=config.executor(),
                 runtime=config.tvm_runtime(),
@@ -116,9 +116,25 @@ def build_with(
                 mod_name=mod_name,
             )
     except tvm.error.TVMError as error:
-        raise UnsupportedIR(f"TVM cannot build the model for {config.target!r}: {_last_line(error)}") from error
+        # TVM refuses an output that is read again, by another operator or by the reduction that makes it.
+        hint = " (io_in_pool asks more of a model; try without it)" if io_in_pool else ""
+        raise UnsupportedIR(f"TVM cannot build the model for {config.target!r}{hint}: {_last_line(error)}") from error
     finally:
         _active.session = outer
+
+
+def _with_output_names(mod: Any) -> Any:
+    """Name the outputs: the names that TVM makes up for several of them do not agree with each other."""
+    import tvm
+    from tvm import relay
+
+    named = relay.transform.InferType()(mod.clone())
+    main = named["main"]
+    kind = main.checked_type.ret_type
+    if (main.attrs is not None and "output_tensor_names" in main.attrs) or not isinstance(kind, tvm.ir.TupleType):
+        return mod
+    named["main"] = main.with_attr("output_tensor_names", [f"output{i}" for i in range(len(kind.fields))])
+    return named
 
 
 def _algorithm(infos: Any, pressure: Any) -> Any:
@@ -139,8 +155,9 @@ def _session_class() -> Any:
 class _Session:
     """Records the module before it is planned, and plans it when USMP asks."""
 
-    def __init__(self, config: Configuration, decide: Callable[[Lowered], Plan]) -> None:
+    def __init__(self, config: Configuration, decide: Callable[[Lowered], Plan], io_in_pool: bool) -> None:
         self.config = config
+        self.io_in_pool = io_in_pool
         self.decide = decide
         self.module: Any = None
         self.program: Program | None = None
@@ -219,13 +236,14 @@ class _Session:
         if not written:
             return {}
         usual = next(info.pool_candidates[0] for info, name in names.items() if name not in weights)
-        if len(written) == 1:
+        # An entry function with neither inputs nor pools as arguments ends the process that generates it.
+        if len(written) == 1 and not self.io_in_pool:
             return dict.fromkeys(written, usual)
         capacities = {pool.name: pool.capacity for pool in plan.problem.pools}
         return {
             name: WorkspacePoolInfo(
                 # TVM sorts pools by name, and the C++ runtime wants the constants first.
-                f"workspace_{re.sub(r'[^0-9A-Za-z_]', '_', name)}",
+                _c_name(name),
                 usual.targets,
                 PoolInfoProperties(size_hint_bytes=-1 if capacities[name] is None else capacities[name]),
             )
@@ -256,6 +274,11 @@ def _check_c_layout(plan: Plan, placed: Mapping[str, Placement], constant: set[s
                 f"{round_up(end, alignment)}; weights have to be stacked"
             )
         end = placed[name].offset + sizes[name]
+
+
+def _c_name(pool: str) -> str:
+    name = re.sub(r"[^0-9A-Za-z_]", "_", pool)
+    return name if name.startswith("workspace") else f"workspace_{name}"
 
 
 def _weights(program: Program) -> frozenset[str]:
