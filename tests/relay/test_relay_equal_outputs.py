@@ -1,7 +1,5 @@
 """Planned and unplanned builds compute the same bits."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ import relay_networks as networks
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relay import build, host_config, micro_config, read_model
 
-MODELS = Path(__file__).resolve().parents[3] / "shared" / "data" / "models"
 CONFIGURATIONS = {"llvm": host_config("llvm"), "c": host_config("c"), "micro": micro_config("cortex-m3")}
 NETWORKS = {
     "classifier": networks.classifier,
@@ -56,12 +53,10 @@ def test_a_planned_build_computes_the_same_bits(name, config, tmp_path):
         assert figures.naive >= figures.planned >= figures.bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kws_ref_model.tflite", "ad01_int8.tflite"])
-def test_a_real_model_computes_the_same_bits(name, config, tmp_path):
-    path = MODELS / "mlperf_tiny" / name
-    if not path.is_file():
-        pytest.skip(f"no {path.name} beside the repository")
-    mod, params = read_model(path)
+def test_a_real_model_computes_the_same_bits(name, config, tmp_path, model_files):
+    mod, params = read_model(model_files / "mlperf_tiny" / name)
     report = assert_same_bits(mod, params, config, tmp_path)
     assert report.total(Kind.WEIGHTS) > 0
 
