@@ -45,7 +45,7 @@ def parse_text(path: Path, text: str) -> Any:
 
     try:
         return relay.transform.InferType()(relay.parse(text, str(path)))
-    except tvm.error.TVMError as error:
+    except (tvm.error.TVMError, ValueError) as error:
         raise BadInput(f"{path}: not a Relay module: {_message(error)}") from error
 
 
@@ -88,6 +88,8 @@ def _read(parser: str, path: Path, data: bytes) -> Any:
 
 
 def _message(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "the parser refuses it, with a message that is not text"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("error:", "Check failed"))]
     return (told or lines or [type(error).__name__])[-1 if not told else 0]
