@@ -116,14 +116,17 @@ def configuration_for(target: Any, executor: Any = None, runtime: Any = None) ->
     Raises
     ------
     BadInput
-        When the executor is not ``aot``, or its options do not go together.
+        When TVM does not know the target, the executor is not ``aot``, or its options do not go together.
     """
     if isinstance(target, Configuration):
         config = target
     else:
         import tvm
 
-        parsed = tvm.target.Target(target)
+        try:
+            parsed = tvm.target.Target(target)
+        except (ValueError, TypeError, tvm.error.TVMError) as error:
+            raise BadInput(f"target {target!r}: {str(error).strip().splitlines()[-1]}") from error
         text = str(target if isinstance(target, str) else parsed)
         if parsed.kind.name == "c" and str(parsed.attrs.get("mcpu", "")).startswith(_MICRO_CPUS):
             config = replace(micro_config(), target=text)

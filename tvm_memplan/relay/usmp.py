@@ -26,6 +26,7 @@ from tvm_memplan.dialects.relay import MAIN, Program, capture_program
 from tvm_memplan.errors import BadPlan, MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Kind, Placement, Plan, round_up
 from tvm_memplan.relay.aliasing import without_noalias
+from tvm_memplan.relay.io_in_pool import put_back_body, show_only_io, with_output_names
 from tvm_memplan.relay.targets import Configuration
 
 _ALGORITHM = "tvm_memplan"
@@ -108,7 +109,7 @@ def build_with(
     try:
         with context:
             return relay.build(
-                _with_output_names(mod) if io_in_pool else mod,
+                with_output_names(mod) if io_in_pool else mod,
                 config.target,
                 executor=config.executor(),
                 runtime=config.tvm_runtime(),
@@ -116,25 +117,9 @@ def build_with(
                 mod_name=mod_name,
             )
     except tvm.error.TVMError as error:
-        # TVM refuses an output that is read again, by another operator or by the reduction that makes it.
-        hint = " (io_in_pool asks more of a model; try without it)" if io_in_pool else ""
-        raise UnsupportedIR(f"TVM cannot build the model for {config.target!r}{hint}: {_last_line(error)}") from error
+        raise UnsupportedIR(f"TVM cannot build the model for {config.target!r}: {_last_line(error)}") from error
     finally:
         _active.session = outer
-
-
-def _with_output_names(mod: Any) -> Any:
-    """Name the outputs: the names that TVM makes up for several of them do not agree with each other."""
-    import tvm
-    from tvm import relay
-
-    named = relay.transform.InferType()(mod.clone())
-    main = named["main"]
-    kind = main.checked_type.ret_type
-    if (main.attrs is not None and "output_tensor_names" in main.attrs) or not isinstance(kind, tvm.ir.TupleType):
-        return mod
-    named["main"] = main.with_attr("output_tensor_names", [f"output{i}" for i in range(len(kind.fields))])
-    return named
 
 
 def _algorithm(infos: Any, pressure: Any) -> Any:
@@ -160,15 +145,21 @@ class _Session:
         self.io_in_pool = io_in_pool
         self.decide = decide
         self.module: Any = None
+        self.main_body: Any = None
         self.program: Program | None = None
 
     def run_before_pass(self, mod: Any, info: Any) -> None:
+        if info.name == "tir.usmp.CreateAllocatesForIO":
+            self.main_body = mod[MAIN].body
+            show_only_io(mod)
         if info.name == "tir.transform.UnifiedStaticMemoryPlanner" and self.config.runtime == "cpp":
             program = capture_program(mod)
             if program.statements and not _weights(program):
                 _add_a_constant(mod)
 
     def run_after_pass(self, mod: Any, info: Any) -> None:
+        if info.name == "tir.usmp.CreateAllocatesForIO":
+            put_back_body(mod, self.main_body)
         if info.name == "tir.usmp.AssignPoolInfo":
             self.module = mod
             self.program = capture_program(mod)
