@@ -7,6 +7,7 @@ pytest.importorskip("tvm.relay")
 
 import relay_execution as execution
 import relay_networks as networks
+import tvm
 
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relay import build, host_config, micro_config, read_model
@@ -59,6 +60,25 @@ def test_a_real_model_computes_the_same_bits(name, config, tmp_path, model_files
     mod, params = read_model(model_files / "mlperf_tiny" / name)
     report = assert_same_bits(mod, params, config, tmp_path)
     assert report.total(Kind.WEIGHTS) > 0
+
+
+def test_every_planned_offset_is_in_the_lowered_module():
+    built = build(networks.residual(), None, micro_config())
+    found = set()
+
+    def visit(node):
+        if isinstance(node, tvm.tir.LetStmt) and node.var.name.endswith("_let"):
+            found.add((node.var.name.removesuffix("_let"), int(node.value.args[0].indices[0])))
+
+    for mod in built.module.lowered_ir_mods.values():
+        for function in mod.functions.values():
+            tvm.tir.stmt_functor.post_order_visit(function.body, visit)
+    planned = {
+        (row.name.removeprefix(f"{row.operator}.").split("#")[0], row.offset)
+        for row in built.report.allocations
+        if row.pool != "caller"
+    }
+    assert found == planned
 
 
 def test_what_is_planned_is_what_is_built():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tvm_memplan.planning.model import Plan, Pool
+from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.model import Kind, Plan, Pool
 from tvm_memplan.relay.plan_model import PlannedModel, Planner, checked_configuration, chosen_pools, plan_lowered
+from tvm_memplan.relay.problem import CALLER
 from tvm_memplan.relay.usmp import Lowered, build_with
 from tvm_memplan.report.memory import MemoryReport
 
@@ -58,4 +60,17 @@ def build(
         return made[-1].plan
 
     module = build_with(mod, params, config, decide, opt_level=opt_level, io_in_pool=io_in_pool, mod_name=mod_name)
+    _check_written(module, made[-1].plan)
     return Built(module, made[-1].report)
+
+
+def _check_written(module: Any, plan: Plan) -> None:
+    """Refuse a build whose pools are not those of the plan: TVM builds without a word when offsets get lost."""
+    kinds = {place.pool: buffer.kind for buffer, place in zip(plan.problem.buffers, plan.placements)}
+    planned = {pool: size for pool, size in plan.pool_sizes.items() if pool in kinds and pool != CALLER}
+    infos = module.executor_codegen_metadata.pool_inputs
+    written = [int(info.allocated_size) for info in infos.values()] if infos else []
+    if not written and all(kinds[pool] is Kind.WEIGHTS for pool in planned):
+        return  # weights alone stay in the code
+    if sorted(written) != sorted(planned.values()):
+        raise BadPlan(f"TVM wrote pools of {sorted(written)} bytes, where the plan has {planned}")
