@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tvm_memplan.errors import BadInput, MissingDependency
+from tvm_memplan.errors import BadInput
+from tvm_memplan.relay.needs import need_relay
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -54,15 +55,8 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Model:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
     if not data:
         raise BadInput(f"{path}: the file is empty")
-    _need_tvm()
+    need_relay()
     return Model(*reader(path, data, dict(shapes or {})))
-
-
-def _need_tvm() -> None:
-    try:
-        import tvm.relay  # noqa: F401
-    except ImportError as error:
-        raise MissingDependency("reading models needs TVM with Relay: pip install 'tvm-memplan[relay]'") from error
 
 
 def _readers() -> dict[str, Callable[[Path, bytes, dict[str, tuple[int, ...]]], tuple[Any, dict[str, Any]]]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.relay.needs import need_relay
 
 _MICRO_CPUS = "cortex-m"
 
@@ -118,6 +119,7 @@ def configuration_for(target: Any, executor: Any = None, runtime: Any = None) ->
     BadInput
         When TVM does not know the target, the executor is not ``aot``, or its options do not go together.
     """
+    need_relay()
     if isinstance(target, Configuration):
         config = target
     else:
