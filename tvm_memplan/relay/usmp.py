@@ -9,30 +9,26 @@
 USMP hands its algorithm only sizes and conflicts. The module is recorded just before, so that the whole program can
 be read from it; buffers are matched to the statements that allocate them, not by name.
 
-What USMP is not trusted with: its conflicts (`decide` gets them to compare), and two cases in which the AOT
-executor of the C++ runtime counts its arguments wrong: no weights (a constant byte is added, called `no_weights`),
-or weights but no workspace (they stay in the code).
+USMP is not trusted with conflicts; `decide` gets them to compare. And the AOT executor of the C++ runtime counts its
+arguments wrong when a model has no weights: then a constant byte is added, called `no_weights`.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tvm_memplan.dialects.relay import MAIN, Program, capture_program
-from tvm_memplan.errors import BadPlan, MemPlanError, UnsupportedIR
-from tvm_memplan.planning.model import Kind, Placement, Plan, round_up
+from tvm_memplan.errors import MemPlanError, UnsupportedIR
+from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias
 from tvm_memplan.relay.io_in_pool import put_back_body, show_only_io, with_output_names
+from tvm_memplan.relay.pools import pool_allocations
 from tvm_memplan.relay.targets import Configuration
 
 _ALGORITHM = "tvm_memplan"
-# TVM passes pools in the order of a map that keeps insertion order only up to this many entries.
-_MOST_POOLS = 4
-_MOST_BYTES = 2**31 - 1
 
 _active = threading.local()
 
@@ -154,7 +150,7 @@ class _Session:
             show_only_io(mod)
         if info.name == "tir.transform.UnifiedStaticMemoryPlanner" and self.config.runtime == "cpp":
             program = capture_program(mod)
-            if program.statements and not _weights(program):
+            if program.statements and not _has_weights(program):
                 _add_a_constant(mod)
 
     def run_after_pass(self, mod: Any, info: Any) -> None:
@@ -176,9 +172,8 @@ class _Session:
         }
         offered = frozenset(names.values())
         plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure))
-        placed = {buffer.name: place for buffer, place in zip(plan.problem.buffers, plan.placements)}
         without_noalias(self.module, self.program, plan)
-        return self._allocations(names, placed, plan)
+        return pool_allocations(plan, names, self.config, self.io_in_pool)
 
     def _names(self, infos: list[Any]) -> dict[Any, str]:
         """The name of each buffer of USMP's, by the statement that allocates it."""
@@ -196,86 +191,11 @@ class _Session:
             if statements[info.name_hint].buffer_var in ours
         }
 
-    def _allocations(self, names: Mapping[Any, str], placed: Mapping[str, Placement], plan: Plan) -> dict[Any, Any]:
-        from tvm.tir.usmp.utils import PoolAllocation
 
-        program = self.program
-        assert program is not None
-        weights = _weights(program)
-        written = {place.pool for name, place in placed.items() if name in names.values() and name not in weights}
-        constant = {placed[name].pool for name in weights if name in placed}
-        self._check(plan, placed, written, constant)
-        if self.config.runtime == "cpp" and not written:
-            # Without a workspace pool the C++ runtime does not pass the constants either; they stay in the code.
-            return {}
-        pools = self._tvm_pools(names, written, plan)
-        allocations: dict[Any, Any] = {}
-        for info, name in names.items():
-            if name in placed:
-                place = placed[name]
-                pool = info.pool_candidates[0] if name in weights else pools[place.pool]
-                allocations[info] = PoolAllocation(pool, place.offset)
-        return allocations
-
-    def _tvm_pools(self, names: Mapping[Any, str], written: set[str], plan: Plan) -> dict[str, Any]:
-        """TVM's pool for each of ours: its own when there is one, else pools that the caller supplies by name."""
-        from tvm.ir.memory_pools import PoolInfoProperties, WorkspacePoolInfo
-
-        program = self.program
-        assert program is not None
-        weights = _weights(program)
-        if not written:
-            return {}
-        usual = next(info.pool_candidates[0] for info, name in names.items() if name not in weights)
-        # An entry function with neither inputs nor pools as arguments ends the process that generates it.
-        if len(written) == 1 and not self.io_in_pool:
-            return dict.fromkeys(written, usual)
-        capacities = {pool.name: pool.capacity for pool in plan.problem.pools}
-        return {
-            name: WorkspacePoolInfo(
-                # TVM sorts pools by name, and the C++ runtime wants the constants first.
-                _c_name(name),
-                usual.targets,
-                PoolInfoProperties(size_hint_bytes=-1 if capacities[name] is None else capacities[name]),
-            )
-            for name in sorted(written)
-        }
-
-    def _check(self, plan: Plan, placed: Mapping[str, Placement], written: set[str], constant: set[str]) -> None:
-        """Refuse what TVM would take without a word and then get wrong."""
-        if len(constant) > 1:
-            raise UnsupportedIR(f"weights in several pools ({', '.join(sorted(constant))}): TVM takes one")
-        if len(written) + len(constant) > _MOST_POOLS:
-            raise UnsupportedIR(f"{len(written) + len(constant)} pools are in use: TVM takes {_MOST_POOLS} at most")
-        for pool in (*written, *constant):
-            if plan.size(pool) > _MOST_BYTES:
-                raise UnsupportedIR(f"pool {pool!r} needs {plan.size(pool)} bytes: TVM counts up to {_MOST_BYTES}")
-        if self.config.runtime == "crt":
-            _check_c_layout(plan, placed, constant, self.config.constant_alignment)
-
-
-def _check_c_layout(plan: Plan, placed: Mapping[str, Placement], constant: set[str], alignment: int) -> None:
-    """The C code holds the weights in a struct, whose layout has to come out at the planned offsets."""
-    sizes = {buffer.name: buffer.size for buffer in plan.problem.buffers if buffer.kind is Kind.WEIGHTS}
-    end = 0
-    for name in sorted((n for n in sizes if placed[n].pool in constant), key=lambda n: placed[n].offset):
-        if placed[name].offset != round_up(end, alignment):
-            raise BadPlan(
-                f"weights {name!r} at offset {placed[name].offset}: the C struct of weights puts it at "
-                f"{round_up(end, alignment)}; weights have to be stacked"
-            )
-        end = placed[name].offset + sizes[name]
-
-
-def _c_name(pool: str) -> str:
-    name = re.sub(r"[^0-9A-Za-z_]", "_", pool)
-    return name if name.startswith("workspace") else f"workspace_{name}"
-
-
-def _weights(program: Program) -> frozenset[str]:
+def _has_weights(program: Program) -> bool:
     from tvm import tir
 
-    return frozenset(name for name, stmt in program.statements.items() if isinstance(stmt, tir.AllocateConst))
+    return any(isinstance(stmt, tir.AllocateConst) for stmt in program.statements.values())
 
 
 def _add_a_constant(mod: Any) -> None:
