@@ -5,7 +5,7 @@ bound, all in bytes of workspace without inputs, outputs and weights, all for on
 
     python scripts/bench_relay.py [MODEL ...]
 
-Without arguments it takes the five MLPerf Tiny models and person_detect from ../shared/data/models.
+Without arguments it takes four MLPerf Tiny models and person_detect from ../shared/data/models.
 """
 
 import os
