@@ -1,0 +1,304 @@
+"""A whole program of the Relay line: the AOT main function and the operators it calls, as one trace.
+
+TVM's AOT executor lowers a model to a main function that allocates the tensors between operators and calls one
+PrimFunc per operator, in order::
+
+    main:  sid_1 = allocate      op_a:  pad = allocate, w = allocate_const
+           op_a(input, sid_1)           pad[..] = p0[..]
+           op_b(sid_1, output)          T[..] = pad[..] * w[..]
+
+The trace is what happens if each call is replaced by the body of the operator, with the arguments in place of the
+parameters. An operator that is called twice allocates its workspace at both places, under one name, because there
+is one `Allocate` and hence one offset. Weights exist before the first step and after the last.
+
+What is left alone (and named): allocations whose size is not a constant, or whose scope is not global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.relay_uses import uses_of
+from tvm_memplan.errors import UnsupportedIR
+from tvm_memplan.planning.model import Kind
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
+from tvm_memplan.report.memory import LeftAlone
+
+#: The name of the AOT main function in a lowered module.
+MAIN = "__tvm_main__"
+
+# Scopes of TIR that are plain byte-addressed memory; the AOT executor puts what lies between operators in
+# `global.workspace`.
+_PLANNED_SCOPES = ("", "global", "global.workspace")
+
+# Annotations with which TVM marks inputs and outputs that it allocates in the main function.
+_OWN_IO = (("input_tensor", Kind.INPUT), ("output_tensor", Kind.OUTPUT))
+
+_CALLS = ("tir.call_extern", "tir.tvm_call_cpacked", "tir.tvm_call_packed")
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """One call of an operator: its function, and every buffer of the trace that its body can reach."""
+
+    function: str
+    buffers: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What was read from a lowered module.
+
+    Parameters
+    ----------
+    trace : Trace
+        Everything that happens, in order.
+    statements : mapping of str to tvm.tir.Stmt
+        The `Allocate` or `AllocateConst` of each buffer that the module allocates itself.
+    declared_alignments : mapping of str to int
+        The largest alignment in bytes that any view of a buffer declares.
+    calls : tuple of OperatorCall
+        The operator calls, in order.
+    left_alone : tuple of LeftAlone
+        Allocations that are not in the trace.
+    """
+
+    trace: Trace
+    statements: Mapping[str, Any]
+    declared_alignments: Mapping[str, int]
+    calls: tuple[OperatorCall, ...]
+    left_alone: tuple[LeftAlone, ...]
+
+
+def capture_program(mod: Any) -> Program:
+    """Read a lowered module that holds an AOT main function.
+
+    Parameters
+    ----------
+    mod : tvm.IRModule
+        With ``__tvm_main__`` and the operators it calls, lowered to loops over flat buffers.
+
+    Raises
+    ------
+    UnsupportedIR
+        When there is no AOT main function, or a statement is not known here.
+    """
+    return _Capture(mod).program()
+
+
+def operator_name(function: str) -> str:
+    """What people call the operator of a lowered function; TVM puts the name of the module in front."""
+    _, _, fused = function.partition("_fused_")
+    return f"fused_{fused}" if fused else function.removeprefix("tvmgen_default_")
+
+
+class _Capture:
+    def __init__(self, mod: Any) -> None:
+        from tvm import tir
+
+        self.tir = tir
+        self.functions = {gv.name_hint: f for gv, f in mod.functions.items() if isinstance(f, tir.PrimFunc)}
+        if MAIN not in self.functions:
+            raise UnsupportedIR(f"the module has no AOT main function {MAIN!r}; build it with Executor('aot')")
+        self.names: dict[Any, str] = {}  # the variable of an allocation -> the name of its buffer
+        self.roots: dict[Any, frozenset[str]] = {}  # a pointer variable -> the buffers it may point into
+        self.statements: dict[str, Any] = {}
+        self.weights: dict[str, Alloc] = {}
+        self.own_io: dict[Kind, set[str]] = {Kind.INPUT: set(), Kind.OUTPUT: set()}
+        self.declared: dict[str, int] = {}
+        self.written: set[str] = set()
+        self.escaped: set[str] = set()
+        self.left_alone: dict[Any, LeftAlone] = {}
+        self.calls: list[OperatorCall] = []
+        self.function = MAIN
+        self.reached: set[str] = set()  # what the body of the current function can reach
+
+    def program(self) -> Program:
+        main = self.functions[MAIN]
+        supplied: dict[str, int] = {}
+        for param in main.params:
+            buffer = main.buffer_map.get(param)
+            if buffer is not None and not self._allocates(main.body, buffer.data):
+                name = self._name(buffer.data, param.name)
+                self.roots[buffer.data] = frozenset({name})
+                supplied[name] = self._known_size(name, buffer.dtype, buffer.shape)
+        body = self._body(main.body)
+        # The caller's buffers are his before and after the run, so they are alive throughout.
+        io = [
+            Alloc(name, size, kind=Kind.OUTPUT if name in self.written else Kind.INPUT)
+            for name, size in supplied.items()
+        ]
+        throughout = {*supplied, *self.weights}
+        trace = Trace(
+            (*io, *self.weights.values(), *body),
+            live_in=frozenset(throughout | self.own_io[Kind.INPUT]),
+            live_out=frozenset(throughout | self.own_io[Kind.OUTPUT] | self.escaped),
+        )
+        return Program(trace, self.statements, self.declared, tuple(self.calls), tuple(self.left_alone.values()))
+
+    def _allocates(self, stmt: Any, data: Any) -> bool:
+        """Whether TVM has moved this input or output into the pool, by an allocation at the top of main."""
+        while isinstance(stmt, self.tir.Allocate) and not stmt.buffer_var.same_as(data):
+            stmt = stmt.body
+        return isinstance(stmt, self.tir.Allocate)
+
+    # Statements. Those that wrap the rest of the body are walked in a loop, not by recursion: a main function
+    # nests one allocation per tensor, and there may be thousands.
+
+    def _body(self, stmt: Any) -> list[Node]:
+        tir = self.tir
+        nodes: list[Node] = []
+        while True:
+            if isinstance(stmt, tir.Allocate):
+                nodes += self._allocate(stmt)
+            elif isinstance(stmt, tir.AllocateConst):
+                self._constant(stmt)
+            elif isinstance(stmt, tir.LetStmt):
+                nodes += self._let(stmt)
+            elif isinstance(stmt, tir.AttrStmt):
+                nodes += self._step(stmt.value)
+            elif isinstance(stmt, tir.AssertStmt):
+                nodes += self._step(stmt.condition)
+            elif not isinstance(stmt, tir.DeclBuffer):
+                return nodes + self._inner(stmt)
+            stmt = stmt.body
+
+    def _inner(self, stmt: Any) -> list[Node]:
+        tir = self.tir
+        if isinstance(stmt, tir.SeqStmt):
+            return [node for part in stmt.seq for node in self._body(part)]
+        if isinstance(stmt, tir.BufferStore):
+            return self._step(*stmt.indices, stmt.value, stored=stmt.buffer)
+        if isinstance(stmt, tir.Evaluate):
+            return self._call(stmt.value) or self._step(stmt.value)
+        if isinstance(stmt, tir.For):
+            runs = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value > 0
+            body = self._body(stmt.body)
+            return self._step(stmt.min, stmt.extent) + ([Loop(tuple(body), at_least_once=runs)] if body else [])
+        if isinstance(stmt, tir.While):
+            body = self._step(stmt.condition) + self._body(stmt.body)
+            return [Loop(tuple(body))] if body else []
+        if isinstance(stmt, tir.IfThenElse):
+            then = tuple(self._body(stmt.then_case))
+            orelse = tuple(self._body(stmt.else_case)) if stmt.else_case is not None else ()
+            return self._step(stmt.condition) + ([Branch(then, orelse)] if then or orelse else [])
+        raise UnsupportedIR(
+            f"{self.function}: a {type(stmt).__name__} statement is not known here; "
+            "the module has to be lowered to loops over flat buffers first"
+        )
+
+    def _let(self, stmt: Any) -> list[Node]:
+        if stmt.var.dtype != "handle":
+            return self._step(stmt.value)
+        # A pointer made from pointers may point into whatever they do: an alias, not a read.
+        uses = uses_of(stmt.value)
+        self.roots[stmt.var] = self._resolve(*uses.reads, *uses.addresses)
+        return []
+
+    def _allocate(self, stmt: Any) -> list[Node]:
+        scope = stmt.buffer_var.type_annotation.storage_scope
+        size = self._size(stmt.dtype, stmt.extents)
+        if size is None or scope not in _PLANNED_SCOPES:
+            reason = "its size is not a constant" if size is None else f"scope {scope!r} is not planned here"
+            left = LeftAlone(stmt.buffer_var.name, operator_name(self.function), scope, size, reason)
+            self.left_alone[stmt.buffer_var] = left
+            return []
+        kind, hint = (Kind.ACTIVATION if self.function == MAIN else Kind.WORKSPACE), stmt.buffer_var.name
+        for annotation, io_kind in _OWN_IO:
+            if annotation in stmt.annotations:
+                kind, hint = io_kind, str(stmt.annotations[annotation])
+        name = self._born(stmt, hint)
+        if kind in self.own_io:
+            self.own_io[kind].add(name)
+        return [Alloc(name, size, kind=kind, operator=self._operator())]
+
+    def _constant(self, stmt: Any) -> None:
+        name = self._born(stmt, stmt.buffer_var.name)
+        size = self._known_size(name, stmt.dtype, stmt.extents)
+        self.weights[name] = Alloc(name, size, kind=Kind.WEIGHTS, operator=self._operator())
+
+    def _born(self, stmt: Any, hint: str) -> str:
+        name = self._name(stmt.buffer_var, hint)
+        self.statements[name] = stmt
+        self.roots[stmt.buffer_var] = frozenset({name})
+        self.reached.add(name)
+        return name
+
+    def _call(self, value: Any) -> list[Node]:
+        """What a call of one of the module's operators does; empty when the value is no such call."""
+        tir = self.tir
+        if isinstance(value, tir.Call) and getattr(value.op, "name", "") == "tir.tvm_check_return":
+            value = value.args[2]
+        if not isinstance(value, tir.Call) or getattr(value.op, "name", "") not in _CALLS:
+            return []
+        name = value.args[0].value if isinstance(value.args[0], tir.StringImm) else ""
+        if name not in self.functions:
+            return []
+        callee = self.functions[name]
+        outer, self.function = (self.function, self.reached), name
+        self.reached = set()
+        for param, argument in zip((p for p in callee.params if p in callee.buffer_map), value.args[1:]):
+            uses = uses_of(argument)
+            buffer = callee.buffer_map[param]
+            self.roots[buffer.data] = self._resolve(*uses.reads, *uses.addresses)
+            self.reached |= self.roots[buffer.data]
+            self._note_view(buffer)
+        nodes = self._body(callee.body)
+        self.calls.append(OperatorCall(name, frozenset(self.reached)))
+        self.function, self.reached = outer
+        return nodes
+
+    def _step(self, *expressions: Any, stored: Any = None) -> list[Node]:
+        uses = uses_of(*expressions)
+        for view in (*uses.views, *([stored] if stored is not None else [])):
+            self._note_view(view)
+        addressed = self._resolve(*uses.addresses)
+        reads = self._resolve(*uses.reads) | addressed
+        writes = addressed if stored is None else addressed | self._resolve(stored.data)
+        self.written |= writes
+        if uses.keeps_addresses or (stored is not None and stored.dtype == "handle"):
+            self.escaped |= addressed
+        if not reads and not writes:
+            return []
+        return [Step(operator_name(self.function), tuple(sorted(reads)), tuple(sorted(writes)))]
+
+    def _resolve(self, *variables: Any) -> frozenset[str]:
+        return frozenset[str]().union(*(self.roots.get(var, frozenset()) for var in variables))
+
+    def _note_view(self, view: Any) -> None:
+        for root in self._resolve(view.data):
+            self.declared[root] = max(self.declared.get(root, 1), int(view.data_alignment))
+
+    def _operator(self) -> str:
+        return "" if self.function == MAIN else operator_name(self.function)
+
+    def _name(self, var: Any, hint: str) -> str:
+        if var not in self.names:
+            base = hint if self.function == MAIN else f"{operator_name(self.function)}.{hint}"
+            taken = set(self.names.values())
+            name, count = base, 1
+            while name in taken:
+                count += 1
+                name = f"{base}#{count}"
+            self.names[var] = name
+        return self.names[var]
+
+    def _known_size(self, name: str, dtype: Any, extents: Any) -> int:
+        size = self._size(dtype, extents)
+        if size is None:
+            raise UnsupportedIR(f"{name!r} has a shape that is not constant: {list(extents)}")
+        return size
+
+    def _size(self, dtype: Any, extents: Any) -> int | None:
+        """Bytes by the rule TVM allocates with: whole bytes per lane, so a bool or an int4 takes one."""
+        import tvm
+
+        element = tvm.DataType(dtype)
+        size = (int(element.bits) + 7) // 8 * int(element.lanes)
+        for extent in extents:
+            if not isinstance(extent, self.tir.IntImm):
+                return None
+            size *= int(extent.value)
+        return size

@@ -1,0 +1,21 @@
+"""The Relay line, end to end: a model in, a planned build out. Needs the `relay` extra."""
+
+from tvm_memplan.relay.build_model import Built, build
+from tvm_memplan.relay.compare import USMP_ALGORITHMS, Comparison, compare
+from tvm_memplan.relay.frontends import read_model
+from tvm_memplan.relay.plan_model import PlannedModel, plan
+from tvm_memplan.relay.targets import Configuration, host_config, micro_config
+
+__all__ = [
+    "USMP_ALGORITHMS",
+    "Built",
+    "Comparison",
+    "Configuration",
+    "PlannedModel",
+    "build",
+    "compare",
+    "host_config",
+    "micro_config",
+    "plan",
+    "read_model",
+]

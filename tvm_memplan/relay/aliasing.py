@@ -1,0 +1,38 @@
+"""The promise `tir.noalias`, taken back where a plan breaks it.
+
+TVM marks operators as having no aliasing pointers. Code generators pass that on: `restrict` in C, and under LLVM a
+class of its own per buffer variable, so that a load from one and a store to another may change places. In a
+plan, two buffers of one operator, or a buffer and an argument, may lie on the same bytes one after the other; the
+order of their accesses then has to stay.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from tvm_memplan.dialects.relay import Program
+from tvm_memplan.planning.model import Plan
+
+
+def without_noalias(mod: Any, program: Program, plan: Plan) -> tuple[str, ...]:
+    """Remove `tir.noalias`, in place, from the operators in which buffers share bytes; returns their names."""
+    functions = sharing_operators(program, plan)
+    for name in functions:
+        var = mod.get_global_var(name)
+        mod.update_func(var, mod[var].without_attr("tir.noalias"))
+    return functions
+
+
+def sharing_operators(program: Program, plan: Plan) -> tuple[str, ...]:
+    """The functions in which two buffers of one call have a byte in common."""
+    spans = {
+        buffer.name: (place.pool, place.offset, place.offset + buffer.size)
+        for buffer, place in zip(plan.problem.buffers, plan.placements)
+    }
+    found: dict[str, None] = {}
+    for call in program.calls:
+        here = [spans[name] for name in sorted(call.buffers) if name in spans]
+        if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in itertools.combinations(here, 2)):
+            found[call.function] = None
+    return tuple(found)
