@@ -3,7 +3,7 @@
 The arena is as large as the buffers at its top make it. One of those, or of those it rests on, could lie lower if it
 chose before somebody that it conflicts with, so every move takes one and lets it choose earlier (the idea of the
 hill-climb allocators of Arm's Vela and of USMP). A move is kept unless it is worse than both the present cost and that
-of some hundred moves ago: *late acceptance* (Burke and Bykov, EJOR 2017), which gets across small hills with no
+of some moves ago: *late acceptance* (Burke and Bykov, EJOR 2017), which gets across small hills with no
 temperature to tune.
 
 Nothing depends on the clock: the number of moves follows from the number of buffers, and the random numbers from a
@@ -12,7 +12,7 @@ fixed seed, so the answer is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, MutableSequence, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -23,9 +23,6 @@ from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer
 #: What a search may cost in comparisons of two buffers; it sets the number of moves.
 EFFORT = 2_000_000_000
 
-#: How many moves late acceptance looks back.
-MEMORY = 100
-
 #: order, rank, offset, pool_of, placed, top of a layout.
 State = tuple[MutableSequence[int], ...]
 
@@ -34,10 +31,28 @@ def moves_for(buffers: int) -> int:
     """How many moves `climb` tries on a problem of so many buffers (none where conflicts are too many to list)."""
     if not buffers or buffers > MOST_LISTED:
         return 0
-    return min(40 * buffers, EFFORT // buffers**2)
+    return min(60 * buffers, EFFORT // buffers**2)
 
 
-def climb(packer: Packer, layout: Layout, goal: int, moves: int, seed: int = 1) -> Layout:
+def improve(packer: Packer, layouts: Sequence[Layout], goal: int, moves: int) -> Layout:
+    """Climb from several first-fit layouts, then some more from the best that was reached.
+
+    Many starts matter more than long climbs: each order leads to hills of its own. `goal` is as for `climb`, and
+    `moves` is for all of it together.
+    """
+    later = (1, 100, 20, 100)
+    share = moves // (len(layouts) + len(later))
+    best = min(layouts, key=lambda layout: layout.cost)
+    for seed, (start, memory) in enumerate([*((layout, 1) for layout in layouts), *((None, m) for m in later)], 1):
+        if not any(best.cost[:-1]) and best.cost[-1] <= goal:
+            break
+        found = climb(packer, start or best, goal, share, seed, memory)
+        if found.cost < best.cost:
+            best = found
+    return best
+
+
+def climb(packer: Packer, layout: Layout, goal: int, moves: int, seed: int = 1, memory: int = 1) -> Layout:
     """Improve a first-fit layout.
 
     Parameters
@@ -52,6 +67,8 @@ def climb(packer: Packer, layout: Layout, goal: int, moves: int, seed: int = 1) 
         How many moves to try.
     seed : int
         Picks one of many sequences of moves.
+    memory : int
+        How many moves ago the cost lies that a move may go back to; 1 is plain hill climbing.
     """
     copy = packer.sequence
     if not layout.order:
@@ -73,7 +90,7 @@ def climb(packer: Packer, layout: Layout, goal: int, moves: int, seed: int = 1) 
         now,
         new,
         copy(layout.rank),
-        copy([0] * MEMORY),
+        copy([0] * memory),
         best,
     )
     return packer.pack([int(i) for i in best])
