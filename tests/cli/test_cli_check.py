@@ -36,7 +36,7 @@ def test_a_model_that_is_none_is_bad_input_that_names_the_file(run, tmp_path, na
 def test_a_target_that_is_none_is_bad_input(run, tmp_path):
     (tmp_path / "net.relay").write_text(NET)
     made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "flux", code=2)
-    assert "--target 'flux'" in made.stderr and '"flux" is not defined' in made.stderr
+    assert "target 'flux'" in made.stderr and '"flux" is not defined' in made.stderr
 
 
 NET = """#[version = "0.0.5"]

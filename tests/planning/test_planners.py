@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
@@ -161,6 +163,14 @@ def test_a_thousand_buffers_in_two_ranges_each_are_judged_right():
     assert made.size() < sum(b.size for b in buffers) / 20
 
 
+@pytest.mark.parametrize("planner", ["auto", "greedy_by_size"])
+def test_a_problem_too_large_to_search_is_planned_and_judged(planner):
+    random = Random(3)
+    starts = [random.randrange(20_000) for _ in range(3500)]
+    problem = Problem(tuple(buffer(f"b{i}", random.randrange(1, 900), s, s + 40) for i, s in enumerate(starts)))
+    assert plan(problem, planner).size() < 1.5 * bound(problem).bytes
+
+
 TWO = Problem((buffer("a", 8), buffer("b", 8)), (Pool("x", capacity=16, alignment=4), Pool("y", scopes=("other",))))
 
 
@@ -193,6 +203,14 @@ def test_the_judge_knows_pins_candidates_and_alignment_of_buffers():
     assert "it is pinned at offset 0 of pool 'x'" in text
     assert "not a multiple of its alignment 8" in text
     assert "it may only go to y" in text
+
+
+def test_the_judge_lets_an_in_place_pair_start_together_and_nothing_in_between():
+    problem = Problem((buffer("in", 8, 0, 2), buffer("out", 8, 1, 3)), in_place=frozenset({(1, 0)}))
+    check_plan(Plan(problem, (Placement("arena", 0), Placement("arena", 0))))
+    check_plan(Plan(problem, (Placement("arena", 0), Placement("arena", 8))))
+    with pytest.raises(BadPlan, match="an in-place pair that does not start together"):
+        check_plan(Plan(problem, (Placement("arena", 0), Placement("arena", 4))))
 
 
 def test_the_judge_stops_after_the_first_few():

@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _json(verdict: Verdict, report: MemoryReport) -> str:
+    """``verdict`` as `verdict_fields` has it, ``report`` as `tvm_memplan.report.json` describes it."""
     fields = {
         "format": "tvm-memplan/check",
         "version": 1,

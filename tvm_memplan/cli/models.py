@@ -39,11 +39,7 @@ class Model:
         driver = _driver()
         from tvm_memplan.relay.targets import configuration_for
 
-        try:
-            config = configuration_for(target) if target else driver.micro_config()
-        except ValueError as error:
-            # TVM's message is its own trace, with the reason in the last line.
-            raise BadInput(f"--target {target!r}: {str(error).strip().splitlines()[-1]}") from error
+        config = configuration_for(target) if target else driver.micro_config()
         with progress(f"reading {path}"), quiet():
             model = driver.read_model(path)
         with progress(f"lowering {path} for {config.target}"), quiet():

@@ -134,7 +134,7 @@ def _pressure(problem: Problem, weight: dict[int, int]) -> Bound:
 
 
 def _shared(alive: Iterable[int], partners: dict[int, frozenset[int]], weight: dict[int, int]) -> int:
-    """Return what in-place pairs among `alive` may save: of each connected group only the largest must be paid."""
+    """Return what in-place pairs among `alive` can save at most, group by connected group."""
     left = {i for i in alive if i in partners}
     saved = 0
     while left:
@@ -145,8 +145,21 @@ def _shared(alive: Iterable[int], partners: dict[int, frozenset[int]], weight: d
             met = partners[i] & left
             left -= met
             todo.extend(met)
-        saved += sum(weight[i] for i in group) - max(weight[i] for i in group)
+        saved += sum(weight[i] for i in group) - _side_by_side(group, partners, weight)
     return saved
+
+
+def _side_by_side(group: set[int], partners: dict[int, frozenset[int]], weight: dict[int, int]) -> int:
+    """Return the heaviest choice of buffers of which no two are partners: those must lie side by side."""
+    if len(group) > 24:  # the largest alone is a choice too, and the rest takes exponential time
+        return max(weight[i] for i in group)
+    most = max(group, key=lambda i: (len(partners[i] & group), i), default=None)
+    if most is None or not partners[most] & group:
+        return sum(weight[i] for i in group)
+    rest = group - {most}
+    return max(
+        weight[most] + _side_by_side(rest - partners[most], partners, weight), _side_by_side(rest, partners, weight)
+    )
 
 
 def _clique(problem: Problem, weight: dict[int, int]) -> Bound:

@@ -59,10 +59,12 @@ def _violations(plan: Plan) -> Iterator[str]:
         if a.pool != b.pool or first >= last:
             continue
         apart = (i, j) in plan.problem.separate
-        if not apart and a.offset == b.offset and {(i, j), (j, i)} & plan.problem.in_place:
+        paired = not apart and bool({(i, j), (j, i)} & plan.problem.in_place)
+        if paired and a.offset == b.offset:
             continue
         met = [max(r.start, s.start) for r in one.live_ranges for s in two.live_ranges if r.overlaps(s)]
-        when = "must lie apart" if apart else f"both alive at step {met[0]}" if met else "in conflict"
+        when = "must lie apart" if apart else "an in-place pair that does not start together" if paired else ""
+        when = when or (f"both alive at step {met[0]}" if met else "in conflict")
         yield (
             f"buffers {one.name!r} and {two.name!r} share bytes [{first}, {last}) of pool {a.pool!r}, {when} "
             f"(steps {_spans(one.live_ranges)} and {_spans(two.live_ranges)})"

@@ -1,22 +1,27 @@
-"""The inner loop of packing: place buffers one after another, each in a gap between those it conflicts with.
+"""The inner loops of packing and of the search: integers in, integers out.
+
+`place` puts buffers one after another, each in a gap between those it conflicts with; `climb` improves their order.
 
 Placed buffers are kept in a list sorted by offset, so that one pass meets the gaps from below::
 
     offset  0        cursor          lo
             |########|      gap      |####|###|  ...      # = conflicting buffers, in ascending order
 
-`place` is plain Python over sequences of integers. With lists it is exact for integers of any size and needs no
-compiler, which suits small problems; `compiled` is the same function through numba, for arrays of int64, and gives
-the same answers.
+Both are plain Python over sequences of integers. With lists they are exact for integers of any size and need no
+compiler, which suits small problems; through numba they take arrays of int64 and give the same answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence, Sequence
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 Ints = Sequence[int]
+
+#: order, rank, offset, pool_of, placed, top of a layout.
+State = tuple[MutableSequence[int], ...]
 
 #: A problem as the kernel sees it; ``x_ptr`` splits lists per buffer: ``i`` owns ``x_ptr[i]`` to ``x_ptr[i + 1] - 1``.
 #:
@@ -158,12 +163,173 @@ def place(
     return count
 
 
+def climb(
+    tables: Tables,
+    moves: int,
+    goal: int,
+    patience: int,
+    seed: int,
+    best_fit: bool,
+    count: int,
+    now: State,
+    new: State,
+    mark: MutableSequence[int],
+    history: MutableSequence[int],
+    best: MutableSequence[int],
+) -> int:
+    """Do what `tvm_memplan.planning.search.climb` says.
+
+    Parameters
+    ----------
+    tables
+        The problem; its conflicts must be listed.
+    moves, goal, patience, seed
+        How many moves to try, the cost at which to stop, and after how many moves without a new best.
+    best_fit
+        As for `place`.
+    count, now
+        Where to start: a layout of ``count`` placed buffers. Overwritten.
+    new, mark, history
+        Scratch; ``history`` has the length of the memory that late acceptance compares with.
+    best
+        Receives the best order.
+
+    Returns
+    -------
+    int
+        The cost of the best order: bytes, those of less preferred pools and those beyond a capacity weigh more.
+    """
+    order, rank, offset, pool_of, placed, top = now
+    order2, rank2, offset2, pool_of2, placed2, top2 = new
+    size, capacity, near_ptr, near = tables[0], tables[4], tables[5], tables[6]
+    pools = len(top)
+    length = len(order)
+    cost = 0
+    for p in range(pools):
+        cost += top[p] << p
+        if 0 <= capacity[p] < top[p]:
+            cost += (top[p] - capacity[p]) << pools
+    lowest = cost
+    found = 0
+    for k in range(length):
+        best[k] = order[k]
+    for k in range(len(history)):
+        history[k] = cost
+    for move in range(moves):
+        if lowest <= goal or move - found > patience:
+            break
+        # A buffer at the top of the least preferred arena in use; each of several with the same chance.
+        pool = 0
+        for p in range(pools):
+            if top[p]:
+                pool = p
+        i = -1
+        seen = 0
+        for k in range(length):
+            j = order[k]
+            if pool_of[j] == pool and offset[j] + size[j] == top[pool]:
+                seen += 1
+                seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+                if (seed >> 8) % seen == 0:
+                    i = j
+        if i < 0:
+            break  # a pinned buffer is the top
+        # Or one of those it rests on.
+        seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+        down = (seed >> 8) % 4
+        while down > 0:
+            down -= 1
+            below = -1
+            for k in range(near_ptr[i], near_ptr[i + 1]):
+                j = near[k]
+                if pool_of[j] == pool and offset[j] + size[j] == offset[i] and 0 <= rank[j] < length:
+                    below = j
+            if below < 0:
+                break
+            i = below
+        # Somebody it conflicts with and who chose earlier.
+        at = rank[i]
+        to = at  # (not -1: a constant would have `place` compiled once more)
+        seen = 0
+        for k in range(near_ptr[i], near_ptr[i + 1]):
+            r = rank[near[k]]
+            if 0 <= r < at:
+                seen += 1
+                seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+                if (seed >> 8) % seen == 0:
+                    to = r
+        if to == at:
+            continue
+        for k in range(length):
+            order2[k] = order[k]
+        seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+        if (seed >> 8) % 2:
+            order2[to] = i
+            order2[at] = order[to]
+        else:
+            for k in range(to, at):
+                order2[k + 1] = order[k]
+            order2[to] = i
+        for k in range(len(rank)):
+            rank2[k] = rank[k]
+            offset2[k] = offset[k]
+            pool_of2[k] = pool_of[k]
+        for k in range(to, at + 1):
+            rank2[order2[k]] = k
+        slot = move % len(history)
+        limit = max(cost, history[slot])
+        ceiling = limit if pools == 1 and capacity[0] < 0 else -1
+        count2 = place(
+            order2, to, rank2, placed, count, tables, best_fit, ceiling, mark, offset2, pool_of2, placed2, top2
+        )
+        if count2 >= 0:
+            cost2 = 0
+            for p in range(pools):
+                cost2 += top2[p] << p
+                if 0 <= capacity[p] < top2[p]:
+                    cost2 += (top2[p] - capacity[p]) << pools
+            if cost2 <= limit:
+                cost = cost2
+                count = count2
+                for k in range(length):
+                    order[k] = order2[k]
+                for k in range(len(rank)):
+                    rank[k] = rank2[k]
+                    offset[k] = offset2[k]
+                    pool_of[k] = pool_of2[k]
+                for k in range(count):
+                    placed[k] = placed2[k]
+                for p in range(pools):
+                    top[p] = top2[p]
+                if cost < lowest:
+                    lowest = cost
+                    found = move
+                    for k in range(length):
+                        best[k] = order[k]
+        history[slot] = cost
+    return lowest
+
+
 @cache
-def compiled() -> Callable[..., Any]:
+def compiled_place() -> Callable[..., Any]:
     """Return `place` compiled by numba; the first call in a process loads or compiles it."""
+    return _compiled(place)
+
+
+@cache
+def compiled_climb() -> Callable[..., Any]:
+    """Return `climb` compiled by numba; it calls the compiled `place`."""
+    fast = FunctionType(climb.__code__, {**globals(), "place": compiled_place()}, climb.__name__)
+    fast.__module__, fast.__qualname__ = climb.__module__, climb.__qualname__
+    return _compiled(fast)
+
+
+def _compiled(function: Callable[..., int]) -> Callable[..., Any]:
+    # numba looks at the time stamp of the function's own file to tell whether what it kept is still right: one
+    # reason for `climb` and `place` to share a file.
     import numba
 
     try:
-        return numba.njit(cache=True)(place)  # type: ignore[no-any-return]
+        return numba.njit(cache=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # nowhere to keep the compiled code
-        return numba.njit(place)  # type: ignore[no-any-return]
+        return numba.njit(function)  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ import numpy as np
 
 from tvm_memplan.planning.bound import effective_alignment, stack
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.kernel import compiled, place
+from tvm_memplan.planning.kernel import compiled_place, place
 from tvm_memplan.planning.model import Placement, Problem
 
 #: Up to so many buffers conflicts are kept as lists; above, live ranges are compared where they are needed.
@@ -83,7 +83,7 @@ class Packer:
         largest = max(total, *self.capacity) << len(self.capacity)  # no number in the kernels is larger
         fast = largest < 2**62 and rounds * count * count > WORTH_COMPILING
         self.fast = fast
-        self._kernel: Callable[..., Any] = compiled() if fast else place
+        self._kernel: Callable[..., Any] = compiled_place() if fast else place
         self.tables = (
             self.sequence([b.size for b in problem.buffers]),
             *self._split([[index[p.name] for p in pools] for pools in candidates]),

@@ -17,7 +17,7 @@ from tvm_memplan.planning.model import Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
 from tvm_memplan.planning.pack import Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.parts import part, parts
-from tvm_memplan.planning.search import climb, moves_for
+from tvm_memplan.planning.search import improve, moves_for
 
 
 def plan(problem: Problem, planner: str = "auto") -> Plan:
@@ -77,6 +77,8 @@ def first_fit_by_start(problem: Problem) -> Plan:
 def auto(problem: Problem) -> Plan:
     """Take the best of all orders and fits and of colouring, then improve it by hill climbing.
 
+    Beyond some thousand buffers it takes the best of a few orders only.
+
     Groups of buffers that share no pool are planned apart. The search ends when the bound is reached, or after a
     number of moves that depends only on the number of buffers.
     """
@@ -96,6 +98,10 @@ PLANNERS: dict[str, Callable[[Problem], Plan]] = {
 }
 
 
+#: What `auto` tries on problems that are too large to search: orders, and whether gaps are chosen by best fit.
+WHEN_LARGE = [("conflicts", True), ("pressure", False), ("size_then_start", True)]
+
+
 def _packed(problem: Problem, order: Order, name: str) -> Plan:
     conflicts = Conflicts(problem)
     packer = Packer(conflicts)
@@ -106,28 +112,25 @@ def _best(problem: Problem) -> Sequence[Placement]:
     conflicts = Conflicts(problem)
     goal = bound(problem).bytes
     moves = moves_for(len(problem.buffers))
-    packer = Packer(conflicts, rounds=2 * len(ORDERS))
-    best = no_worse_than_a_stack(problem, colour_slots(conflicts))
+    trials = [(name, best_fit) for name in sorted(ORDERS) for best_fit in (False, True)] if moves else WHEN_LARGE
+    packer = Packer(conflicts, rounds=len(trials))
+    found = packer.placements(packer.pack(arrange(conflicts, by_size))) if not moves else colour_slots(conflicts)
+    best = no_worse_than_a_stack(problem, found)
     layouts: list[Layout] = []
-    for _, order in sorted(ORDERS.items()):
-        for best_fit in (False, True):
-            if _reached(cost(problem, best), goal):
-                return best
-            layout = packer.pack(arrange(conflicts, order), best_fit)
-            found = no_worse_than_a_stack(problem, packer.placements(layout))
-            if not best_fit:
-                layouts.append(layout)
-            if cost(problem, found) < cost(problem, best):
-                best = found
-    if _reached(cost(problem, best), goal):
+    for name, best_fit in trials:
+        if _reached(cost(problem, best), goal):
+            return best
+        layout = packer.pack(arrange(conflicts, ORDERS[name]), best_fit)
+        if not best_fit:
+            layouts.append(layout)
+        packed = no_worse_than_a_stack(problem, packer.placements(layout))
+        best = min(best, packed, key=lambda placements: cost(problem, placements))
+    if not moves or _reached(cost(problem, best), goal):
         return best
     packer = Packer(conflicts, rounds=moves)
-    for start in sorted(layouts, key=lambda layout: layout.cost)[:2]:
-        again = packer.pack(start.order)
-        found = no_worse_than_a_stack(problem, packer.placements(climb(packer, again, goal, moves // 2)))
-        if cost(problem, found) < cost(problem, best):
-            best = found
-    return best
+    starts = [packer.pack(layout.order) for layout in sorted(layouts, key=lambda layout: layout.cost)]
+    improved = no_worse_than_a_stack(problem, packer.placements(improve(packer, starts, goal, moves)))
+    return min(best, improved, key=lambda placements: cost(problem, placements))
 
 
 def _reached(price: tuple[int, ...], goal: int) -> bool:
