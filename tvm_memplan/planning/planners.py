@@ -77,8 +77,9 @@ def first_fit_by_start(problem: Problem) -> Plan:
 def auto(problem: Problem) -> Plan:
     """Take the best of all orders and fits and of colouring, then improve it by hill climbing.
 
-    Beyond some thousand buffers it takes the best of a few orders only. Groups of buffers that share no pool are planned apart. The search ends when the bound is reached, or after a
-    number of moves that depends only on the number of buffers.
+    Beyond some thousand buffers it takes the best of a few orders only. Groups of buffers that share no pool are
+    planned apart. The search ends when the bound is reached, or after a number of moves that depends only on the
+    number of buffers.
     """
     placements: dict[int, Placement] = {}
     for members, own in parts(problem):

@@ -18,7 +18,8 @@ class Alloc:
     """Storage for `buffer` (a name) comes to exist here, in the innermost enclosing loop or branch.
 
     The same name may be allocated at several places (an operator that is called twice): each place starts a live
-    range of its own, and all of them share one offset, so none may be alive together. `size` and `alignment` are in bytes.
+    range of its own, and all of them share one offset, so none may be alive together. `size` and `alignment` are in
+    bytes.
     """
 
     buffer: str
