@@ -19,7 +19,7 @@ class BadProblem(MemPlanError):
 
 
 class BadTrace(MemPlanError):
-    """A trace uses a buffer that it never allocated, or allocates one twice in the same place."""
+    """A trace uses a buffer where it is not allocated, or allocates one again while it is alive."""
 
 
 class BadPlan(MemPlanError):

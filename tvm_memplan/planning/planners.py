@@ -77,10 +77,9 @@ def first_fit_by_start(problem: Problem) -> Plan:
 def auto(problem: Problem) -> Plan:
     """Take the best of all orders and fits and of colouring, then improve it by hill climbing.
 
-    Beyond some thousand buffers it takes the best of a few orders only.
-
-    Groups of buffers that share no pool are planned apart. The search ends when the bound is reached, or after a
-    number of moves that depends only on the number of buffers.
+    Beyond some thousand buffers it takes the best of a few orders only. Groups of buffers that share no pool are
+    planned apart. The search ends when the bound is reached, or after a number of moves that depends only on the
+    number of buffers.
     """
     placements: dict[int, Placement] = {}
     for members, own in parts(problem):
@@ -99,7 +98,13 @@ PLANNERS: dict[str, Callable[[Problem], Plan]] = {
 
 
 #: What `auto` tries on problems that are too large to search: orders, and whether gaps are chosen by best fit.
-WHEN_LARGE = [("conflicts", True), ("pressure", False), ("size_then_start", True)]
+WHEN_LARGE = [
+    ("conflicts", False),
+    ("conflicts", True),
+    ("pressure", False),
+    ("size_then_start", True),
+    ("start", False),
+]
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:

@@ -19,9 +19,10 @@ class Alloc:
     """Storage for `buffer` (a name) comes to exist here, in the innermost enclosing loop or branch.
 
     The same name may be allocated at several places (an operator that is called twice): each place starts a live
-    range of its own, and all of them share one offset. `size` and `alignment` are in bytes. `fresh` says that each
-    execution of the allocation brings storage with no promise about its bytes, so that no read can rely on what an
-    earlier iteration left; it only makes live ranges shorter, leaving it False is always right.
+    range of its own, and all of them share one offset, so none may be alive together. `size` and `alignment` are in
+    bytes. `fresh` says that each execution of the allocation brings storage with no promise about its bytes, so that
+    no read can rely on what an earlier iteration left; it only makes live ranges shorter, leaving it False is
+    always right.
     """
 
     buffer: str
