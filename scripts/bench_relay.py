@@ -1,7 +1,8 @@
 """Whole-program memory of models on a microcontroller: TVM's own planners beside ours.
 
 Prints one row per model: buffers, naive, TVM's greedy_by_size, greedy_by_conflicts and hill_climb, ours, and the
-bound, all in bytes of workspace without inputs, outputs and weights, all for one and the same lowered program.
+bound, all in bytes of workspace without inputs, outputs and weights, all for one and the same lowered program; then,
+for each board, whether it fits with 24 KiB kept for stack and heap, inputs and outputs counted, weights in flash.
 
     python scripts/bench_relay.py [MODEL ...]
 
@@ -25,6 +26,8 @@ DEFAULT = (
     "tflm/person_detect.tflite",
 )
 ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb")
+BOARDS = ("stm32f746g_disco", "nrf52840dk")
+RESERVE_BYTES = 24 * 1024
 
 
 def main(arguments):
@@ -39,8 +42,10 @@ def main(arguments):
     except ImportError as error:
         print(f"bench_relay: {error}; this needs: pip install 'tvm-memplan[relay]'", file=sys.stderr)
         return 2
-    print("| model | buffers | naive | " + " | ".join(ALGORITHMS) + " | ours | bound | all s |", flush=True)
-    print("|---" * (len(ALGORITHMS) + 6) + "|", flush=True)
+    print(
+        "| model | buffers | naive | " + " | ".join(ALGORITHMS) + " | ours | bound | " + " | ".join(BOARDS) + " | s |"
+    )
+    print("|---" * (len(ALGORITHMS) + len(BOARDS) + 6) + "|", flush=True)
     worse = 0
     for path in paths:
         try:
@@ -57,6 +62,8 @@ def main(arguments):
 
 def measure(mod, params):
     """One row of the table, and whether ours is no larger than the best of TVM's."""
+    from tvm_memplan.boards import load_board
+    from tvm_memplan.budget import judge_budget
     from tvm_memplan.relay import compare, micro_config
 
     start = time.perf_counter()
@@ -66,7 +73,9 @@ def measure(mod, params):
     figures = compared.planned.report.pool("workspace")
     ours = compared.planned.plan.size("workspace")
     row = [str(buffers), f"{figures.naive:,}", *(f"{compared.usmp[name]:,}" for name in ALGORITHMS)]
-    return [*row, f"{ours:,}", f"{figures.bound:,}", f"{seconds:.1f}"], ours <= min(compared.usmp.values())
+    verdicts = [judge_budget(compared.planned.report, load_board(board), RESERVE_BYTES) for board in BOARDS]
+    fits = ["fits" if v.fits else f"over by {sum(r.excess for r in v.rows):,}" for v in verdicts]
+    return [*row, f"{ours:,}", f"{figures.bound:,}", *fits, f"{seconds:.1f}"], ours <= min(compared.usmp.values())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ A model is lowered once, which takes seconds, and then planned into as many sets
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,8 @@ from typing import Any
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
-from tvm_memplan.errors import BadInput, MissingDependency
+from tvm_memplan.dialects.line import require_relay_line
+from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
 from tvm_memplan.report.memory import MemoryReport
 
@@ -86,15 +85,7 @@ def _with_pools(problem: Problem, pools: BoardPools) -> Problem:
 
 
 def _driver() -> Any:
-    # Otherwise TVM fetches schedules for every target it meets.
-    os.environ.setdefault("TOPHUB_LOCATION", "NONE")
-    if importlib.util.find_spec("tvm") is None:
-        raise MissingDependency("reading a model needs TVM 0.19: pip install 'tvm-memplan[relay]'")
-    if importlib.util.find_spec("tvm.relay") is None:
-        raise MissingDependency(
-            "reading a model needs TVM 0.19, and the TVM installed here has no Relay: in an environment of its own, "
-            "pip install 'tvm-memplan[relay]'"
-        )
+    require_relay_line("reading a model")
     from tvm_memplan import relay
 
     return relay

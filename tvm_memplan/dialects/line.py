@@ -32,9 +32,13 @@ def require_relay_line(what: str) -> None:
         When there is no TVM, or it is of the Relax line; the message names the extra to install.
     """
     line = installed_line()
-    if line != RELAY:
-        found = "no TVM is installed" if line is None else "the installed TVM has no Relay (it is of the Relax line)"
-        raise MissingDependency(f"{what} needs TVM 0.19, but {found}: pip install 'tvm-memplan[relay]'")
+    if line is None:
+        raise MissingDependency(f"{what} needs TVM 0.19: pip install 'tvm-memplan[relay]'")
+    if line == RELAX:
+        raise MissingDependency(
+            f"{what} needs TVM 0.19, and the TVM installed here has no Relay: "
+            "in an environment of its own, pip install 'tvm-memplan[relay]'"
+        )
     # Without this every target tries to download tuned schedules when the first operator is lowered.
     os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 

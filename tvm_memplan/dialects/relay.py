@@ -212,7 +212,8 @@ class _Capture:
         name = self._born(stmt, hint)
         if kind in self.own_io:
             self.own_io[kind].add(name)
-        return [Alloc(name, size, kind=kind, operator=self._operator())]
+        # Each execution of an `Allocate` brings storage with no promise about its bytes.
+        return [Alloc(name, size, kind=kind, operator=self._operator(), fresh=kind not in self.own_io)]
 
     def _constant(self, stmt: Any) -> None:
         name = self._born(stmt, stmt.buffer_var.name)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tvm_memplan.dialects.line import require_relay_line
 from tvm_memplan.errors import BadInput
-from tvm_memplan.relay.needs import need_relay
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -55,7 +55,7 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Model:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
     if not data:
         raise BadInput(f"{path}: the file is empty")
-    need_relay()
+    require_relay_line("reading a model")
     return Model(*reader(path, data, dict(shapes or {})))
 
 

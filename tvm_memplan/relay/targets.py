@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tvm_memplan.dialects.line import require_relay_line
 from tvm_memplan.errors import BadInput
-from tvm_memplan.relay.needs import need_relay
 
 _MICRO_CPUS = "cortex-m"
 
@@ -119,7 +119,7 @@ def configuration_for(target: Any, executor: Any = None, runtime: Any = None) ->
     BadInput
         When TVM does not know the target, the executor is not ``aot``, or its options do not go together.
     """
-    need_relay()
+    require_relay_line("planning a model")
     if isinstance(target, Configuration):
         config = target
     else:

@@ -7,11 +7,9 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-import relay_execution as execution
-import relay_networks as networks
-import relay_programs as programs
 import tvm
 
+from tests.relay import execution, networks, programs
 from tvm_memplan.dialects.relay import capture_program
 from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
 from tvm_memplan.planning import planners

@@ -5,10 +5,9 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-import relay_execution as execution
-import relay_networks as networks
 import tvm
 
+from tests.relay import execution, networks
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relay import build, host_config, micro_config, read_model
 
@@ -56,8 +55,8 @@ def test_a_planned_build_computes_the_same_bits(name, config, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kws_ref_model.tflite", "ad01_int8.tflite"])
-def test_a_real_model_computes_the_same_bits(name, config, tmp_path, model_files):
-    mod, params = read_model(model_files / "mlperf_tiny" / name)
+def test_a_real_model_computes_the_same_bits(name, config, tmp_path, shared_data):
+    mod, params = read_model(shared_data / "models" / "mlperf_tiny" / name)
     report = assert_same_bits(mod, params, config, tmp_path)
     assert report.total(Kind.WEIGHTS) > 0
 

@@ -7,17 +7,17 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-import relay_networks as networks
 import tvm
 from tvm import relay
 
+from tests.relay import networks
 from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
 from tvm_memplan.relay import plan, read_model
 
 
 @pytest.fixture
-def tiny_tflite(model_files):
-    return (model_files / "tflm" / "hello_world_int8.tflite").read_bytes()
+def tiny_tflite(shared_data):
+    return (shared_data / "models" / "tflm" / "hello_world_int8.tflite").read_bytes()
 
 
 def onnx_bytes(operators=("Relu",), shape=(1, 8)):

@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-import relay_programs as programs
 import tvm
 from tvm.tir.usmp.analysis import extract_buffer_info
 
+from tests.relay import programs
 from tvm_memplan.dialects.relay import capture_program, operator_name
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.liveness import live_ranges
