@@ -48,7 +48,7 @@ def _reasons(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     if row.holds == "activations" and verdict.peak:
         operator = f", {shorten(verdict.peak.operator, NAME)}" if verdict.peak.operator else ""
         yield f"    largest at the peak (step {verdict.peak.step}{operator}):"
-        yield from (f"    {show_size(held.size):>28}  {shorten(held.name, NAME)}" for held in verdict.holders)
+        yield from (f"    {show_size(held.size):>28}  {shorten(held.title, NAME)}" for held in verdict.holders)
 
 
 def _ways_out(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:

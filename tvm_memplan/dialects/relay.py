@@ -16,8 +16,8 @@ What is left alone (and named): allocations whose size is not a constant, or who
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.dialects.relay_uses import uses_of
@@ -94,6 +94,30 @@ def operator_name(function: str) -> str:
     return f"fused_{fused}" if fused else function.removeprefix("tvmgen_default_")
 
 
+def _with_producers(body: Iterable[Node]) -> list[Node]:
+    """Name the operator that writes it on each tensor between operators, which TVM only numbers."""
+    producers: dict[str, str] = {}
+
+    def visit(nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, Step):
+                for name in node.writes:
+                    producers.setdefault(name, node.operator)
+            elif isinstance(node, Loop):
+                visit(node.body)
+            elif isinstance(node, Branch):
+                visit((*node.then, *node.orelse))
+
+    nodes = list(body)
+    visit(nodes)
+    return [
+        replace(node, operator=producers.get(node.buffer, ""))
+        if isinstance(node, Alloc) and not node.operator
+        else node
+        for node in nodes
+    ]
+
+
 class _Capture:
     def __init__(self, mod: Any) -> None:
         from tvm import tir
@@ -124,7 +148,7 @@ class _Capture:
                 name = self._name(buffer.data, param.name)
                 self.roots[buffer.data] = frozenset({name})
                 supplied[name] = self._known_size(name, buffer.dtype, buffer.shape)
-        body = self._body(main.body)
+        body = _with_producers(self._body(main.body))
         # The caller's buffers are his before and after the run, so they are alive throughout.
         io = [
             Alloc(name, size, kind=Kind.OUTPUT if name in self.written else Kind.INPUT)

@@ -109,6 +109,7 @@ def _compare(buffers: Sequence[Buffer], lowered: Lowered) -> tuple[frozenset[tup
     if missed:
         first, second = missed[0]
         notes.append(
-            f"{len(missed)} pairs are alive together although TVM's analysis says not, first {first!r} and {second!r}"
+            f"{len(missed)} pairs that are alive together are kept apart although TVM's own analysis misses them, "
+            f"first {first!r} and {second!r}"
         )
     return frozenset(extra), tuple(notes)

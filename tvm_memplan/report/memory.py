@@ -25,6 +25,12 @@ class Allocation:
     pool: str
     offset: int
 
+    @property
+    def title(self) -> str:
+        """What a reader can recognise: the name, and the operator where the name does not say it."""
+        known = not self.operator or self.name.startswith(self.operator)
+        return self.name if known else f"{self.name} of {self.operator}"
+
 
 @dataclass(frozen=True)
 class LeftAlone:

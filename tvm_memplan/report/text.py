@@ -91,7 +91,7 @@ def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
     by_name = {row.name: row for row in report.allocations}
     held = [by_name[name] for name in peak.holders if name in by_name]
     rows = [
-        (f"{row.size:,}", f"{row.size / figures.bound:.1%}" if figures.bound else "-", row.kind.value, row.name)
+        (f"{row.size:,}", f"{row.size / figures.bound:.1%}" if figures.bound else "-", row.kind.value, row.title)
         for row in held[:HOLDERS]
     ]
     yield from (f"  {line}" for line in table(("size B", "share", "kind", "buffer"), rows, "rrlL", WIDTH - 2))
