@@ -84,10 +84,15 @@ class _Arena:
         name = "arena" if region.anchor is None else "arena_" + re.sub(r"\W", "_", region.name)
         self.var = tir.Var(name, pointer)
 
+    @property
+    def index_bits(self) -> int:
+        """Bits of an integer that can count its bytes."""
+        return 64 if self.size > _INT32_MAX else 32
+
     def allocate(self, body: Any) -> Any:
         """`body` inside the arena's allocation."""
         always = tir.IntImm("bool", 1)
-        return tir.Allocate(self.var, str(self.dtype), [tir.IntImm("int32", self.extent)], always, body)
+        return tir.Allocate(self.var, str(self.dtype), [tir.IntImm(f"int{self.index_bits}", self.extent)], always, body)
 
 
 class _Writer:
@@ -132,8 +137,7 @@ class _Writer:
             )
         (index,) = indices
         view = self._view(arena, buffer.dtype, f"{arena.var.name}_{buffer.dtype}")
-        if arena.size > _INT32_MAX and index.dtype.startswith("int32"):
-            index = index.astype(index.dtype.replace("int32", "int64"))
+        index = _widened(index, arena.index_bits)
         for step in (shift, elements):
             if step is not None:
                 index = _add(index, step)
@@ -165,7 +169,8 @@ class _Writer:
         elements, rest = divmod(start, element_bytes(dtype) or 1)
         if rest:
             raise UnsupportedIR(f"pointer {pointer.name!r} was planned at byte {start}, not at an element of {dtype}")
-        return arena.var, offset + elements if shift is None else offset + elements + shift
+        offset = _widened(offset, arena.index_bits)
+        return arena.var, _add(offset if shift is None else _add(offset, shift), elements)
 
     def _address(self, pointer: Any) -> Any:
         place = self._locate(pointer)
@@ -173,8 +178,8 @@ class _Writer:
         arena, start, shift = place
         dtype = self.aliases[pointer].dtype if pointer in self.aliases else "uint8"
         unit = element_bytes(dtype) or 1
-        index: Any = tir.IntImm("int64" if arena.size > _INT32_MAX else "int32", start // unit)
-        index = index if shift is None else _add(shift, start // unit)
+        index: Any = tir.IntImm(f"int{arena.index_bits}", start // unit)
+        index = index if shift is None else _add(index, shift)
         view = self._view(arena, dtype, f"{arena.var.name}_{dtype}")
         return tir.Call("handle", "tir.address_of", [tir.BufferLoad(view, [index])])
 
@@ -195,7 +200,8 @@ class _Writer:
 
     def _For(self, stmt: Any) -> Any | None:
         arena = self.anchors.get(stmt.loop_var)
-        if arena is None:
+        # Loops in sequence may count in one variable; the arena belongs to the parallel one.
+        if arena is None or stmt.kind != tir.ForKind.PARALLEL:
             return None
         return tir.For(
             stmt.loop_var,
@@ -207,6 +213,16 @@ class _Writer:
             stmt.annotations,
             stmt.span,
         )
+
+
+def _widened(index: Any, bits: int) -> Any:
+    """`index` as an integer of at least `bits` bits: the loop that counts in it knows nothing of the arena."""
+    kind = tvm.DataType(index.dtype)
+    if kind.bits >= bits:
+        return index
+    if isinstance(index, tir.Ramp):
+        return tir.Ramp(_widened(index.base, bits), _widened(index.stride, bits), index.lanes)
+    return index.astype(f"int{bits}" if kind.lanes == 1 else f"int{bits}x{kind.lanes}")
 
 
 def _add(index: Any, step: Any) -> Any:
