@@ -11,6 +11,7 @@ from tvm.script import tir as T
 from tests.tir.running import flat
 from tvm_memplan.analysis import analyze_memory
 from tvm_memplan.errors import MemPlanError
+from tvm_memplan.transform import PlanMemory, RewriteStorage
 
 
 def reasons(module):
@@ -67,12 +68,12 @@ def test_a_volatile_buffer_is_left_alone():
     assert list(reasons(flat(volatile)).values()) == ["it carries the attribute volatile_scope"]
 
 
-def test_a_storage_alignment_is_honoured():
+def asks_for_alignment(alignment):
     @T.prim_func
     def aligned(A: T.Buffer((8,), "float32")):
         small = T.decl_buffer((1,), "float32")
         strict = T.decl_buffer((8,), "float32")
-        T.attr(strict.data, "storage_alignment", 256)
+        T.attr(strict.data, "storage_alignment", alignment)
         for i in range(8):
             small[0] = A[i]
         for i in range(8):
@@ -80,9 +81,27 @@ def test_a_storage_alignment_is_honoured():
         for i in range(8):
             A[i] = strict[i] + small[0]
 
-    (report,) = analyze_memory(flat(aligned)).values()
-    rows = {row.name.split("#")[0]: row for row in report.allocations}
-    assert max(row.alignment for row in rows.values()) == 256
+    return flat(aligned)
+
+
+def test_a_storage_alignment_is_honoured():
+    (report,) = analyze_memory(asks_for_alignment(32), alignment=4).values()
+    assert {row.name: row.alignment for row in report.allocations} == {"small": 4, "strict": 32}
+
+
+def test_a_storage_alignment_that_no_arena_is_sure_to_have_is_left_to_its_own_allocation():
+    module = asks_for_alignment(256)
+    assert list(reasons(module)) == ["strict"]
+    after = RewriteStorage()(PlanMemory()(module))
+    kept = []
+
+    def visit(node):
+        if isinstance(node, tvm.tir.AttrStmt) and node.attr_key == "storage_alignment":
+            kept.append((node.node.name, int(node.value)))
+
+    (function,) = after.functions.values()
+    tvm.tir.stmt_functor.post_order_visit(function.body, visit)
+    assert kept == [("strict", 256)]
 
 
 def test_a_function_that_is_not_flat_is_left_as_it_is():

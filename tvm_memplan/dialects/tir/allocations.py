@@ -17,6 +17,9 @@ from tvm_memplan.errors import UnsupportedIR
 # No supported target addresses more than 47 bits of user memory.
 ADDRESS_SPACE_BYTES = 1 << 47
 
+# What TVM's allocators promise of an arena's base; an offset cannot give more.
+BASE_ALIGNMENT = 64
+
 
 def element_bytes(dtype: str) -> int | None:
     """Bytes of one element of `dtype` (lanes included), None where no single rule holds on every target."""
@@ -64,8 +67,10 @@ def why_not_planned(allocate: Any, size: int | None) -> str:
         return "it is not flat: run StorageFlatten and FlattenBuffer first"
     if size is None:
         return f"its size {allocate.extents[0]} is not a constant"
-    if size == 0:
+    if size <= 0:
         return "it holds no element"
     if not (isinstance(allocate.condition, tir.IntImm) and allocate.condition.value == 1):
         return "it is allocated under a condition of its own"
+    if allocate.annotations:
+        return f"it carries the annotation {next(iter(allocate.annotations))}"
     return ""

@@ -19,8 +19,8 @@ from tvm import tir
 
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.tir.accesses import Accesses
-from tvm_memplan.dialects.tir.allocations import element_bytes, scope_of, size_of, why_not_planned
-from tvm_memplan.dialects.tir.expressions import NotUnderstood, call_name
+from tvm_memplan.dialects.tir.allocations import BASE_ALIGNMENT, element_bytes, scope_of, size_of, why_not_planned
+from tvm_memplan.dialects.tir.expressions import NotUnderstood, call_name, is_address_of
 from tvm_memplan.dialects.tir.roots import Roots, Storage
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
@@ -150,9 +150,11 @@ class _Reader:
     def _let(self, stmt: Any) -> tuple[Node, ...]:
         if stmt.var.dtype != "handle":
             return self._use(f"let {stmt.var.name}", stmt.value)
-        if self.roots.bind(stmt.var, stmt.value):
-            return ()
         accesses = Accesses(self.roots)
+        if self.roots.bind(stmt.var, stmt.value):
+            if is_address_of(stmt.value):
+                accesses.view(stmt.value.args[0].buffer, len(stmt.value.args[0].indices))
+            return ()
         accesses.expression(stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
         return accesses.steps(f"let {stmt.var.name}")
 
@@ -244,10 +246,12 @@ class _Reader:
 
     def _attribute(self, var: Any, key: str, value: Any) -> None:
         storage = self.roots.of(var)
-        if storage is not None and key == "storage_alignment" and isinstance(value, tir.IntImm):
-            storage.alignment = max(storage.alignment, int(value.value))
-        else:
+        if storage is None or key != "storage_alignment" or not isinstance(value, tir.IntImm):
             self.roots.leave(var, f"it carries the attribute {key}")
+        elif value.value > BASE_ALIGNMENT:
+            self.roots.leave(var, f"it asks for an alignment of {value.value} bytes, which no arena is sure to have")
+        else:
+            storage.alignment = max(storage.alignment, int(value.value))
 
     def _use(self, label: str, *expressions: Any) -> tuple[Node, ...]:
         accesses = Accesses(self.roots)

@@ -1,13 +1,12 @@
 """What an expression does to storage: which buffers it loads, and which pointers it hands to whom.
 
-`walk` calls back for each *load* of a buffer and for each *pointer use*, a place where the address of some
-storage, rather than an element of it, flows into the expression. The caller decides what that means.
+`walk` tells a visitor each *load* of a buffer and each *pointer use*, a place where the address of some storage,
+rather than an element of it, flows into the expression. The visitor decides what that means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import tvm
 from tvm import tir
@@ -22,12 +21,13 @@ BORROWING_CALLS = frozenset(
         "tir.call_llvm_pure_intrin",
         "tir.tvm_call_packed",
         "tir.tvm_call_cpacked",
-        "tir.tvm_stack_make_array",
-        "tir.tvm_access_ptr",
         "tir.isnullptr",
         "function call",
     }
 )
+
+# Calls whose value is, or holds, the pointer that they are given: what matters is where that value goes.
+_PASSING_CALLS = frozenset({"tir.tvm_access_ptr", "tir.tvm_stack_make_array"})
 
 _BINARY = (
     tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max,
@@ -91,33 +91,42 @@ def has_load(expr: Any) -> bool:
     return any(has_load(child) for child in children(expr))
 
 
-def walk(expr: Any, on_load: Callable[[Any], None], on_pointer: Callable[[Any, str], None]) -> None:
-    """Report what `expr` touches.
+class Visitor(Protocol):
+    """Is told by `walk` what an expression touches."""
 
-    Parameters
-    ----------
-    expr : PrimExpr
-        Any expression.
-    on_load : callable
-        Called with each `BufferLoad` whose element is read.
-    on_pointer : callable
-        Called with the pointer's variable and the name of what receives it: a call's name, or the node kind.
-    """
-    _walk(expr, on_load, on_pointer, type(expr).__name__)
+    def load(self, load: Any) -> None:
+        """The element of `load`, a `BufferLoad`, is read."""
+
+    def place(self, load: Any) -> None:
+        """`load`, a `BufferLoad`, only names the place of which the address is taken."""
+
+    def access_pointer(self, var: Any, dtype: str) -> None:
+        """A ``tvm_access_ptr`` counts from pointer `var` in elements of `dtype`."""
+
+    def pointer(self, var: Any, receiver: str) -> None:
+        """The value of pointer `var`, or an address behind it, goes into `receiver`: a call's name, or a node kind."""
 
 
-def _walk(expr: Any, on_load: Callable[[Any], None], on_pointer: Callable[[Any, str], None], receiver: str) -> None:
+def walk(expr: Any, visitor: Visitor) -> None:
+    """Tell `visitor` what `expr`, any `PrimExpr`, touches."""
+    _walk(expr, visitor, type(expr).__name__)
+
+
+def _walk(expr: Any, visitor: Visitor, receiver: str) -> None:
     if isinstance(expr, tir.Var):
         if expr.dtype == "handle":
-            on_pointer(expr, receiver)
+            visitor.pointer(expr, receiver)
         return
     if is_address_of(expr) and isinstance(expr.args[0], tir.BufferLoad):
-        on_pointer(expr.args[0].buffer.data, receiver)
+        visitor.place(expr.args[0])
+        visitor.pointer(expr.args[0].buffer.data, receiver)
         for index in expr.args[0].indices:
-            _walk(index, on_load, on_pointer, "index")
+            _walk(index, visitor, "index")
         return
     if isinstance(expr, tir.BufferLoad):
-        on_load(expr)
+        visitor.load(expr)
     inner = call_name(expr) if isinstance(expr, tir.Call) else type(expr).__name__
+    if inner == "tir.tvm_access_ptr" and isinstance(expr.args[1], tir.Var):
+        visitor.access_pointer(expr.args[1], expr.args[0].dtype)
     for child in children(expr):
-        _walk(child, on_load, on_pointer, inner)
+        _walk(child, visitor, receiver if inner in _PASSING_CALLS else inner)

@@ -48,6 +48,7 @@ class Roots:
     def __init__(self) -> None:
         self.storages: dict[Any, Storage] = {}
         self.aliases: dict[Any, PointerAlias] = {}
+        self._bound: dict[Any, None] = {}
 
     def of(self, var: Any) -> Storage | None:
         """The storage that a pointer variable stands for, None when it is not one of this function's."""
@@ -63,6 +64,11 @@ class Roots:
     def bind(self, var: Any, value: Any) -> bool:
         """Take pointer variable `var` for an alias of what `value` points to; whether that could be told."""
         alias = self._resolve(value)
+        if var in self._bound:
+            # The rewriter finds an alias by its variable, wherever that is used: one variable, one target.
+            self.leave(var, f"pointer {var.name!r} is bound at two places")
+            alias = None
+        self._bound[var] = None
         if alias is not None:
             self.aliases[var] = alias
         return alias is not None
@@ -76,7 +82,7 @@ class Roots:
             return None
         load = value.args[0]
         # The index is moved to where the pointer is used; its value must be the same there.
-        if len(load.indices) != 1 or has_load(load.indices[0]) or not load.indices[0].dtype.startswith("int"):
+        if len(load.indices) != 1 or has_load(load.indices[0]) or load.indices[0].dtype not in ("int32", "int64"):
             return None
         base = self._resolve(load.buffer.data)
         if base is None:
