@@ -81,6 +81,13 @@ def integer():
     return _module([x], y)
 
 
+def returned_twice():
+    """One tensor as two outputs, the second of another shape."""
+    x = relay.var("x", shape=(1, 16))
+    y = relay.nn.softmax(relay.nn.relu(x))
+    return _module([x], relay.Tuple([y, relay.exp(y), relay.reshape(y, (4, 4))]))
+
+
 def no_weights():
     """Nothing constant at all."""
     x = relay.var("x", shape=(1, 8, 8, 8))

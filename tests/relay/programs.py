@@ -118,3 +118,25 @@ class Pointers:
             m[0] = p0[0]
             T.evaluate(T.call_extern("unknown", m_data, dtype="int32"))
             out[0] = m[1] + h[1]
+
+
+@tvm.script.ir_module
+class NumberBetweenBuffers:
+    """The operator takes a number between its input and its output."""
+
+    @T.prim_func
+    def __tvm_main__(x: T.handle, y: T.handle):
+        T.func_attr({"global_symbol": "__tvm_main__", "runner_function": True, "target": T.target("c")})
+        x_buffer = T.match_buffer(x, (8,), "float32", align=16)
+        y_buffer = T.match_buffer(y, (8,), "float32", align=16)
+        sid_1 = T.allocate([32], "int8", "global.workspace")
+        T.evaluate(T.call_extern("shift", x_buffer.data, 3, sid_1, dtype="int32"))
+        T.evaluate(T.call_extern("shift", sid_1, 4, y_buffer.data, dtype="int32"))
+
+    @T.prim_func
+    def shift(p0: T.handle, by: T.int32, out: T.handle):
+        T.func_attr({"global_symbol": "shift", "target": T.target("c"), "tir.noalias": True})
+        source = T.match_buffer(p0, (8,), "float32", align=16)
+        result = T.match_buffer(out, (8,), "float32", align=16)
+        for i in range(8):
+            result[i] = source[i] + T.Cast("float32", by)

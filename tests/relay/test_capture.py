@@ -100,3 +100,14 @@ def test_operator_names_are_what_people_call_them():
     assert operator_name("tvmgen_default_fused_nn_conv2d_1") == "fused_nn_conv2d_1"
     assert operator_name("tvmgen_kws_fused_nn_dense") == "fused_nn_dense"
     assert operator_name("tvmgen_default_cmsis_nn_main_0") == "cmsis_nn_main_0"
+
+
+def test_an_argument_that_is_a_number_does_not_shift_the_others():
+    buffers = buffers_of(programs.NumberBetweenBuffers)
+    (span,) = buffers["sid_1"].live_ranges
+    assert (span.start, span.stop) == (0, 2)
+    assert {name: buffer.kind for name, buffer in buffers.items()} == {
+        "x": Kind.INPUT,
+        "sid_1": Kind.ACTIVATION,
+        "y": Kind.OUTPUT,
+    }

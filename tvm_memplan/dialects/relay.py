@@ -63,6 +63,8 @@ class Program:
         The operator calls, in order.
     left_alone : tuple of LeftAlone
         Allocations that are not in the trace.
+    unwritten : tuple of str
+        Outputs that nothing is written to: TVM gives a tensor that is returned twice one place only.
     """
 
     trace: Trace
@@ -70,22 +72,25 @@ class Program:
     declared_alignments: Mapping[str, int]
     calls: tuple[OperatorCall, ...]
     left_alone: tuple[LeftAlone, ...]
+    unwritten: tuple[str, ...] = ()
 
 
-def capture_program(mod: Any) -> Program:
+def capture_program(mod: Any, outputs: int | None = None) -> Program:
     """Read a lowered module that holds an AOT main function.
 
     Parameters
     ----------
     mod : tvm.IRModule
         With ``__tvm_main__`` and the operators it calls, lowered to loops over flat buffers.
+    outputs : int or None
+        How many outputs the model has, the last arguments of main; None takes those that are written.
 
     Raises
     ------
     UnsupportedIR
         When there is no AOT main function, or a statement is not known here.
     """
-    return _Capture(mod).program()
+    return _Capture(mod).program(outputs)
 
 
 def operator_name(function: str) -> str:
@@ -139,7 +144,7 @@ class _Capture:
         self.function = MAIN
         self.reached: set[str] = set()  # what the body of the current function can reach
 
-    def program(self) -> Program:
+    def program(self, outputs: int | None) -> Program:
         main = self.functions[MAIN]
         supplied: dict[str, int] = {}
         for param in main.params:
@@ -149,18 +154,24 @@ class _Capture:
                 self.roots[buffer.data] = frozenset({name})
                 supplied[name] = self._known_size(name, buffer.dtype, buffer.shape)
         body = _with_producers(self._body(main.body))
+        results = self.written if outputs is None else {*supplied} - {*list(supplied)[: len(supplied) - outputs]}
         # The caller's buffers are his before and after the run, so they are alive throughout.
-        io = [
-            Alloc(name, size, kind=Kind.OUTPUT if name in self.written else Kind.INPUT)
-            for name, size in supplied.items()
-        ]
+        io = [Alloc(name, size, kind=Kind.OUTPUT if name in results else Kind.INPUT) for name, size in supplied.items()]
         throughout = {*supplied, *self.weights}
         trace = Trace(
             (*io, *self.weights.values(), *body),
             live_in=frozenset(throughout | self.own_io[Kind.INPUT]),
             live_out=frozenset(throughout | self.own_io[Kind.OUTPUT] | self.escaped),
         )
-        return Program(trace, self.statements, self.declared, tuple(self.calls), tuple(self.left_alone.values()))
+        made = [node.buffer for node in trace.body if isinstance(node, Alloc) and node.kind is Kind.OUTPUT]
+        return Program(
+            trace,
+            self.statements,
+            self.declared,
+            tuple(self.calls),
+            tuple(self.left_alone.values()),
+            tuple(name for name in made if name not in self.written),
+        )
 
     def _allocates(self, stmt: Any, data: Any) -> bool:
         """Whether TVM has moved this input or output into the pool, by an allocation at the top of main."""
@@ -264,7 +275,9 @@ class _Capture:
         callee = self.functions[name]
         outer, self.function = (self.function, self.reached), name
         self.reached = set()
-        for param, argument in zip((p for p in callee.params if p in callee.buffer_map), value.args[1:]):
+        for param, argument in zip(callee.params, value.args[1:]):
+            if param not in callee.buffer_map:
+                continue
             uses = uses_of(argument)
             buffer = callee.buffer_map[param]
             self.roots[buffer.data] = self._resolve(*uses.reads, *uses.addresses)

@@ -15,11 +15,12 @@ from tvm_memplan.planning.model import Kind
 from tvm_memplan.planning.trace import Alloc
 
 
-def show_only_io(mod: Any) -> None:
+def show_only_io(mod: Any, outputs: int | None = None) -> None:
     """Replace the body of main, in place, by one load of each input and one store to each output."""
     from tvm import tir
 
-    kinds = {node.buffer: node.kind for node in capture_program(mod).trace.body if isinstance(node, Alloc)}
+    program = capture_program(mod, outputs)
+    kinds = {node.buffer: node.kind for node in program.trace.body if isinstance(node, Alloc)}
     main = mod[MAIN]
     touches = []
     for param in main.params:

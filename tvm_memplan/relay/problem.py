@@ -79,6 +79,12 @@ def program_problem(
     problem = Problem(tuple(buffers), (*pools, *weight_pools, *caller), separate=separate)
     if caller:
         notes = (*notes, "inputs and outputs are supplied by the caller: counted here, but not in the workspace")
+    for name in lowered.program.unwritten:
+        notes = (
+            *notes,
+            f"nothing is written to output {name!r}: to a tensor that is returned more than once, reshaped or not, "
+            "TVM's AOT executor gives one place only; return it once",
+        )
     return ProgramProblem(problem, liveness.steps, tuple(left), notes)
 
 

@@ -82,7 +82,7 @@ def build_with(
     import tvm
     from tvm import relay
 
-    session = _session_class()(config, decide, io_in_pool)
+    session = _session_class()(config, decide, io_in_pool, _outputs(mod))
     around = tvm.transform.PassContext.current()
     options = {
         **dict(around.config.items()),
@@ -136,9 +136,12 @@ def _session_class() -> Any:
 class _Session:
     """Records the module before it is planned, and plans it when USMP asks."""
 
-    def __init__(self, config: Configuration, decide: Callable[[Lowered], Plan], io_in_pool: bool) -> None:
+    def __init__(
+        self, config: Configuration, decide: Callable[[Lowered], Plan], io_in_pool: bool, outputs: int | None
+    ) -> None:
         self.config = config
         self.io_in_pool = io_in_pool
+        self.outputs = outputs
         self.decide = decide
         self.module: Any = None
         self.main_body: Any = None
@@ -147,7 +150,7 @@ class _Session:
     def run_before_pass(self, mod: Any, info: Any) -> None:
         if info.name == "tir.usmp.CreateAllocatesForIO":
             self.main_body = mod[MAIN].body
-            show_only_io(mod)
+            show_only_io(mod, self.outputs)
         if info.name == "tir.transform.UnifiedStaticMemoryPlanner" and self.config.runtime == "cpp":
             program = capture_program(mod)
             if program.statements and not _has_weights(program):
@@ -158,7 +161,7 @@ class _Session:
             put_back_body(mod, self.main_body)
         if info.name == "tir.usmp.AssignPoolInfo":
             self.module = mod
-            self.program = capture_program(mod)
+            self.program = capture_program(mod, self.outputs)
 
     def place(self, infos: list[Any], pressure: int) -> dict[Any, Any]:
         if self.program is None:
@@ -190,6 +193,26 @@ class _Session:
             for info in infos
             if statements[info.name_hint].buffer_var in ours
         }
+
+
+def _outputs(mod: Any) -> int | None:
+    """How many tensors a model returns, None for one whose types do not fit: the build has the better message."""
+    import tvm
+    from tvm import relay
+
+    module = mod if isinstance(mod, tvm.IRModule) else tvm.IRModule.from_expr(mod)
+    try:
+        waiting = [relay.transform.InferType()(module)["main"].checked_type.ret_type]
+    except tvm.error.TVMError:
+        return None
+    count = 0
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, tvm.ir.TupleType):
+            waiting.extend(kind.fields)
+        else:
+            count += 1
+    return count
 
 
 def _has_weights(program: Program) -> bool:
