@@ -19,10 +19,10 @@ def make_report():
         big, small = _row("big", bound - bound // 4, pool), _row("small", bound // 4, pool)
         rows = [small, big]
         peak = Peak(1, "conv", ("small", "big"))
-        pools = [PoolFigures(pool, None, 4, planned + 100, planned, bound, "pressure", peak)]
+        pools = [PoolFigures(pool, None, 1, planned + 100, planned, bound, "pressure", peak)]
         if weights:
             rows.append(_row("w", weights, weights_pool, Kind.WEIGHTS))
-            pools.append(PoolFigures(weights_pool, None, 4, weights, weights, weights, "pressure", None))
+            pools.append(PoolFigures(weights_pool, None, 1, weights, weights, weights, "pressure", None))
         return MemoryReport("net", "c", "auto", tuple(pools), tuple(rows), ("pad", "conv"), left_alone, notes)
 
     return make

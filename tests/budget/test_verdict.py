@@ -4,10 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.planning.strategies import problems
 from tvm_memplan.boards import Board, Region, load_board
 from tvm_memplan.budget import explain, judge_budget, raise_over_budget, verdict_fields, verdict_text
 from tvm_memplan.errors import OverBudget
-from tvm_memplan.planning.model import Kind, LiveRange
+from tvm_memplan.planning.model import Kind, LiveRange, Pool
+from tvm_memplan.planning.planners import plan
+from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
 
 BOARD = Board(
@@ -112,6 +115,18 @@ def test_nothing_fits_for_sure_while_a_size_is_unknown(make_report):
     verdict = judge_budget(make_report(planned=1, left_alone=(left,)), BOARD)
     assert not verdict.fits
     assert "cannot be judged: tmp in conv has no known size (extent n has no bound)" in explain(verdict)
+
+
+@given(problems(), st.integers(0, 6), st.integers(1, 400))
+def test_a_plan_fits_what_holds_its_last_byte_and_no_plan_fits_less_than_the_bound(problem, shift, capacity):
+    problem = replace(problem, pools=(Pool("ram", alignment=1 << shift),))
+    made = plan(problem)
+    report = memory_report(made)
+    board = Board("b", "", "", (Region("ram", capacity, "sram", alignment=1 << shift),))
+    (row,) = judge_budget(report, board).rows
+    assert row.need == made.size()
+    assert row.fits == (made.size() <= capacity)
+    assert row.least <= made.size()
 
 
 @given(

@@ -9,7 +9,7 @@ from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget.pools import Reserve, Usable, usable_regions
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 from tvm_memplan.planning.model import Kind
-from tvm_memplan.report.memory import Allocation, MemoryReport, Peak
+from tvm_memplan.report.memory import Allocation, MemoryReport, Peak, PoolFigures
 from tvm_memplan.sizes import show_size
 
 #: How many of the buffers alive at the peak a verdict names.
@@ -48,11 +48,27 @@ def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0,
 
 
 class _Need(NamedTuple):
-    """What one region has to hold: planned bytes, their bound, and the bytes of the caller's buffers."""
+    """What one region has to hold: planned bytes, their bound, and the bytes of the caller's buffers.
+
+    Figures are counted in granules of the alignment, a region is not: what lies last in it needs no tail. `tail` is
+    what `planned` has too much for that, `bound_tail` what `bound` may have too much.
+    """
 
     planned: int = 0
     bound: int = 0
     caller: int = 0
+    tail: int = 0
+    bound_tail: int = 0
+
+    def plus(self, other: _Need) -> _Need:
+        """Both in one region, one behind the other: only the last tail can be left off."""
+        return _Need(
+            self.planned + other.planned,
+            self.bound + other.bound,
+            self.caller + other.caller,
+            max(self.tail, other.tail),
+            max(self.bound_tail, other.bound_tail),
+        )
 
 
 def _ram_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
@@ -66,12 +82,12 @@ def _ram_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
             yield RegionVerdict(
                 region=region.name,
                 holds="activations",
-                need=need.planned + need.caller + loose,
+                need=need.planned - need.tail + need.caller + loose,
                 size=region.size_bytes,
                 reserve=usable.kept.get(region.name, 0),
                 caller=need.caller,
                 unplanned=loose,
-                bound=need.bound,
+                bound=max(0, need.bound - need.bound_tail),
                 together=sum(usable.have(other) for other in usable.ram),
             )
 
@@ -82,12 +98,12 @@ def _rom_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
         yield RegionVerdict(
             region=name,
             holds="weights",
-            need=need.planned,
+            need=need.planned - need.tail,
             size=sizes.get(name, 0),
             reserve=0,
             caller=0,
             unplanned=0,
-            bound=need.bound,
+            bound=max(0, need.bound - need.bound_tail),
             together=sum(sizes.values()),
             judged=name in sizes,
         )
@@ -104,10 +120,19 @@ def _needs(report: MemoryReport, regions: tuple[Region, ...], *, weights: bool) 
         # A pool that is no region's is the caller's when it has only inputs and outputs. The caller does not know
         # when they are alive, so each takes its own bytes.
         caller = figures.pool not in names and bool(kinds) and kinds <= {Kind.INPUT, Kind.OUTPUT}
-        more = _Need(caller=figures.naive) if caller else _Need(figures.planned, figures.bound)
+        more = _Need(caller=figures.naive) if caller else _need(report, figures)
         name = figures.pool if figures.pool in names or not names else names[0]
-        needs[name] = _Need(*map(sum, zip(needs.get(name, _Need()), more)))
+        needs[name] = needs.get(name, _Need()).plus(more)
     return needs
+
+
+def _need(report: MemoryReport, figures: PoolFigures) -> _Need:
+    rows = [row for row in report.allocations if row.pool == figures.pool]
+    end = max((row.offset + row.size for row in rows), default=0)
+    # Of the buffers that make the bound, any may be the one that lies last.
+    held = [row.size for row in rows if figures.peak and row.name in figures.peak.holders]
+    tails = [-size % figures.alignment for size in held] or [figures.alignment - 1]
+    return _Need(figures.planned, figures.bound, 0, -end % figures.alignment, max(tails))
 
 
 def _kinds(report: MemoryReport, pool: str) -> set[Kind]:

@@ -48,6 +48,12 @@ def memory_report(
         remarks.append(
             "Some buffers may go to several pools: the bound of a pool is that of the buffers that were put there."
         )
+    for pool in figures:
+        if pool.capacity is not None and pool.planned > pool.capacity:
+            remarks.append(
+                f"Pool {pool.pool!r}: figures are counted in steps of its alignment, {pool.alignment:,} B; its last "
+                f"buffer ends at {plan.size(pool.pool):,} B, within the capacity."
+            )
     rows = [
         Allocation(
             buffer.name,
