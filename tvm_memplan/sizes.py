@@ -22,6 +22,8 @@ _UNITS = {
     "mb": 1000**2,
     "gb": 1000**3,
 }
+# More digits than this mean nothing, and more than 4300 are more than Python converts.
+_MOST_DIGITS = 100
 # A comma or underscore only separates thousands: "1,5 MiB" must not be read as fifteen.
 _SIZE = re.compile(r"((?:[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
@@ -50,6 +52,8 @@ def parse_size(text: str, what: str = "size") -> int:
     if match is None:
         raise BadInput(f"{what}: {text!r} is not a size; write bytes (65536) or a unit (64KiB, 1.5MiB, 64kB)")
     number, unit = match.groups()
+    if len(number) > _MOST_DIGITS:
+        raise BadInput(f"{what}: a number of {len(number)} digits is not a size of any memory")
     if unit.lower() in ("k", "m", "g"):
         big = unit.upper()
         raise BadInput(f"{what}: {text!r} is ambiguous; write {number}{big}iB (1024) or {number}{big}B (1000)")

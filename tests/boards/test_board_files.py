@@ -69,6 +69,24 @@ def test_a_malformed_board_file_is_refused_with_file_region_and_key(tmp_path, ol
         assert words in message
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"size_bytes = {'9' * 5000}", "cannot be read as TOML"),
+        (f"size_bytes = 0x{'f' * 5000}", "beyond the 64-bit address space"),
+        ("size_bytes = 0xffff_ffff_ffff_fff8", "beyond the 64-bit address space"),
+        (f'size = "{"9" * 5000}"', "a number of 5000 digits"),
+        (f'size = "0.{"0" * 5000}1 KiB"', "a number of 5003 digits"),
+        (f"size = {'[' * 3000}{']' * 3000}", "cannot be read as TOML"),
+    ],
+)
+def test_numbers_and_lists_beyond_reason_are_refused(tmp_path, line, says):
+    path = board_file(tmp_path, GOOD.replace('size = "320 KiB"', line))
+    with pytest.raises(BadInput, match=says) as caught:
+        load_board(path)
+    assert len(str(caught.value)) < 300 + len(str(path))
+
+
 @pytest.mark.parametrize("text", ["", "regions = []", 'name = "x"'])
 def test_a_file_without_regions_is_refused(tmp_path, text):
     with pytest.raises(BadInput, match=r"no \[\[regions\]\]"):

@@ -64,6 +64,27 @@ def test_a_reader_that_has_gone_is_no_error():
     assert made.stderr == ""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_no_fault_of_ours():
+    with open("/dev/full", "w") as full:
+        made = subprocess.run(
+            [sys.executable, "-m", "tvm_memplan", "boards"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert made.returncode == 2
+    assert made.stderr.startswith("tvm-memplan: the output cannot be written") and "Exception" not in made.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file descriptors of Unix")
+def test_without_an_output_only_the_exit_code_is_given():
+    made = subprocess.run(
+        [sys.executable, "-m", "tvm_memplan", "boards"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.close(1),
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of Unix")
 def test_an_interrupt_ends_it_with_130():
     code = (

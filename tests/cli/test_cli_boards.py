@@ -3,6 +3,10 @@ import pytest
 from tvm_memplan.boards import list_boards
 
 
+def test_a_board_without_a_name_is_not_all_boards(run):
+    assert "no board ''" in run("boards", "", code=2).stderr
+
+
 def test_the_list_has_every_board_within_100_columns(run):
     lines = run("boards").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(list_boards())

@@ -50,6 +50,16 @@ def test_a_capacity_below_the_bound_does_not_fit_and_no_planner_can_help(run, pr
         assert words in text
 
 
+def test_a_capacity_is_met_to_the_byte_whatever_the_alignment(run, problem, tmp_path):
+    problem.write_text("id,lower,upper,size\na,0,2,100\nb,0,2,100\n")
+    made = run("plan", problem, "--capacity", "212", "--align", "16", "-o", "out.csv").stdout
+    assert "ends at 212 B, within the capacity" in " ".join(made.split())
+    assert {row["offset"] for row in csv.DictReader((tmp_path / "out.csv").open())} == {"0", "112"}
+    text = run("plan", problem, "--capacity", "211", "--align", "16", code=1).stdout
+    for words in ("over by 1 B", "need   212 B", "bound  212 B", "no planner can help"):
+        assert words in text
+
+
 def test_offsets_that_do_not_fit_are_not_written(run, problem, tmp_path):
     made = run("plan", problem, "--capacity", "7B", "-o", "out.csv", code=1)
     assert "out.csv was not written" in made.stdout
@@ -81,6 +91,29 @@ def test_a_malformed_problem_is_bad_input_that_names_the_file(run, problem, text
     problem.write_text(text)
     made = run("plan", problem, code=2)
     assert "toy.csv" in made.stderr and says in made.stderr
+
+
+@pytest.mark.parametrize("digits", [1001, 5000])
+def test_a_number_of_thousands_of_digits_is_bad_input_and_not_repeated(run, problem, digits):
+    problem.write_text(f"id,lower,upper,size\na,0,2,{'9' * digits}\n")
+    made = run("plan", problem, code=2)
+    assert f"is {digits} characters long" in made.stderr and len(made.stderr) < 300
+    assert f"a number of {digits} digits" in run("plan", problem, "--capacity", "9" * digits, code=2).stderr
+
+
+def test_names_are_shown_on_one_line_and_cannot_move_the_cursor(run, problem):
+    problem.write_text('id,lower,upper,size\n"one\ntwo",0,2,4\n"\033[31mred",0,2,4\n')
+    text = run("plan", problem).stdout
+    assert text.count("one\\ntwo") == 2 and "\\x1b[31mred" in text and "\033" not in text
+
+
+def test_an_option_for_models_is_not_ignored_for_a_problem_file(run, problem):
+    assert "--target is for models" in run("plan", problem, "--target", "llvm", code=2).stderr
+
+
+def test_a_model_without_a_name_or_that_is_a_folder_is_bad_input(run, tmp_path):
+    assert "'': no such file" in run("plan", "", code=2).stderr
+    assert "is no ordinary file" in run("plan", tmp_path, code=2).stderr
 
 
 def test_a_missing_file_or_planner_is_bad_input(run, problem):

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 
 from tvm_memplan.errors import BadInput
 
+#: One more than the highest address of any device.
+_ADDRESS_SPACE = 1 << 64
+
 #: Every kind of region, and what it holds in a plan.
 KINDS = {
     "sram": "internal RAM",
@@ -70,6 +73,8 @@ class Region:
             raise BadInput(f"{who}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
         if self.size_bytes <= 0:
             raise BadInput(f"{who}: size_bytes must be positive, got {self.size_bytes}")
+        if self.size_bytes + (self.address or 0) > _ADDRESS_SPACE:
+            raise BadInput(f"{who}: it ends beyond the 64-bit address space")
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise BadInput(f"{who}: alignment must be a power of two, got {self.alignment}")
         if self.address is not None and self.address < 0:

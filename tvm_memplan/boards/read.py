@@ -80,6 +80,9 @@ def read_board(path: Path) -> Board:
         raise BadInput(f"{path}: is not UTF-8 text (byte {error.start})") from error
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: is not valid TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        # What the parser does not expect itself: a number of thousands of digits, lists nested a thousand deep.
+        raise BadInput(f"{path}: cannot be read as TOML: {error}") from error
     try:
         return _board(data, path.stem)
     except BadInput as error:

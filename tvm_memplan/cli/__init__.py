@@ -30,15 +30,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the caller, who wants the exit code alone
+            sys.stdout.flush()
         return code
     except MemPlanError as error:
         _show(options, f"tvm-memplan: {error}")
         return DOES_NOT_FIT if isinstance(error, (OverBudget, DoesNotFit)) else BAD_INPUT
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        _drop_output()
         return PIPE_CLOSED
+    except OSError as error:
+        # Files are read and written with messages of their own, so this is the output.
+        _drop_output()
+        _show(options, f"tvm-memplan: the output cannot be written: {error.strerror or error}")
+        return BAD_INPUT
     except KeyboardInterrupt:
         _show(options, "tvm-memplan: interrupted")
         return INTERRUPTED
@@ -46,6 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _show(options, f"tvm-memplan: internal error: {type(error).__name__}: {error}")
         print("This is a fault of tvm-memplan, not of your input; --traceback shows where.", file=sys.stderr)
         return INTERNAL_ERROR
+
+
+def _drop_output() -> None:
+    # Python would complain once more when it closes stdout.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show(options: argparse.Namespace, message: str) -> None:

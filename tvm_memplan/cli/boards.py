@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tvm_memplan.boards import KINDS, Board, Region, list_boards, load_board
 from tvm_memplan.budget.pools import usable_regions
-from tvm_memplan.report.table import WIDTH, bullet, table
+from tvm_memplan.report.table import WIDTH, bullet, printable, table
 from tvm_memplan.sizes import format_size
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Print the list or the board."""
-    lines = _show(load_board(options.name)) if options.name else _list()
+    lines = _list() if options.name is None else _show(load_board(options.name))
     print("\n".join(lines))
     return 0
 
@@ -47,7 +47,7 @@ def _sum(regions: tuple[Region, ...]) -> str:
 
 
 def _show(board: Board) -> Iterator[str]:
-    yield f"{board.name}: {board.title}" + (f", {board.cpu}" if board.cpu else "")
+    yield printable(f"{board.name}: {board.title}" + (f", {board.cpu}" if board.cpu else ""))
     yield ""
     rows = [
         (
@@ -71,4 +71,4 @@ def _show(board: Board) -> Iterator[str]:
                 yield from bullet(line)
     if board.verified:
         yield ""
-        yield f"verified: {board.verified}"
+        yield printable(f"verified: {board.verified}")

@@ -34,7 +34,8 @@ class Model:
 
     def __init__(self, path: str, target: str | None) -> None:
         if not Path(path).is_file():
-            raise BadInput(f"{path}: no such file")
+            what = "is no ordinary file" if path and Path(path).exists() else "no such file"
+            raise BadInput(f"{path or repr(path)}: {what}")
         driver = _driver()
         from tvm_memplan.relay.targets import configuration_for
 

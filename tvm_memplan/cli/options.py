@@ -29,7 +29,7 @@ def check_planner(name: str) -> None:
     if name not in PLANNERS:
         close = get_close_matches(name, PLANNERS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise BadInput(f"no planner is called {name!r}; {hint}There are {', '.join(PLANNERS)}")
+        raise BadInput(f"no planner is called {name!r}; {hint}there are {', '.join(PLANNERS)}")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
@@ -58,7 +58,9 @@ def alignment(text: str) -> int:
 
 def reserve(text: str) -> Reserve:
     """Read ``SIZE`` or ``REGION=SIZE``."""
-    region, _, number = text.rpartition("=")
+    region, named, number = text.rpartition("=")
+    if named and not region:
+        raise argparse.ArgumentTypeError(f"{text!r} names no region; write SIZE or REGION=SIZE")
     try:
         return Reserve(parse_size(number), region)
     except BadInput as error:

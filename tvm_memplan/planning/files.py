@@ -33,6 +33,9 @@ from pathlib import Path
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
 
+# Python converts no more than 4300 digits; nothing that is measured has a tenth of these.
+_MOST_DIGITS = 1000
+
 _COLUMNS = {
     **{name: "id" for name in ("id", "buffer", "buffer_id")},
     **{name: "lower" for name in ("lower", "start", "begin")},
@@ -220,6 +223,8 @@ class _Row:
         text = self.fields[column]
         if text.startswith("-") and _is_number(text[1:]):
             raise self.error(column, f"must not be negative, got {text}")
+        if len(text) > _MOST_DIGITS:
+            raise self.error(column, f"is {len(text)} characters long, which is no number of bytes or steps")
         if not _is_number(text):
             raise self.error(column, f"must be an integer, got {text!r}")
         return int(text)
@@ -229,5 +234,5 @@ class _Row:
 
 
 def _is_number(text: str) -> bool:
-    # isdecimal also takes the digits of other scripts; 4000 digits are more than int() converts by default.
-    return text.isascii() and text.isdecimal() and len(text) <= 4000
+    # isdecimal also takes the digits of other scripts.
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
