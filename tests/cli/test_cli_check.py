@@ -7,6 +7,12 @@ needs_relay = pytest.mark.needs_relay
 without_tvm = pytest.mark.skipif(importlib.util.find_spec("tvm") is not None, reason="only where there is no TVM")
 
 
+def test_a_second_reserve_is_refused_instead_of_replacing_the_first(run):
+    made = run("check", "m.tflite", "--board", "b", "--reserve", "dtcm=1KiB", "--reserve", "2KiB", code=2)
+    assert "argument --reserve: given twice" in made.stderr
+    assert "names no region" in run("check", "m.tflite", "--board", "b", "--reserve", "=2KiB", code=2).stderr
+
+
 def test_the_board_is_checked_before_the_model(run):
     assert "no board 'nrf'" in run("check", "gone.tflite", "--board", "nrf", code=2).stderr
     made = run("check", "gone.tflite", "--board", "nrf52840dk", "--reserve", "1MiB", code=2)

@@ -19,7 +19,7 @@ from tvm_memplan.budget import (
 )
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import Model
-from tvm_memplan.cli.options import add_json, add_planner, check_planner, reserve
+from tvm_memplan.cli.options import Once, add_json, add_planner, check_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.memory import MemoryReport
@@ -40,6 +40,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument(
         "--reserve",
         type=reserve,
+        action=Once,
         default=Reserve(),
         metavar="[REGION=]SIZE",
         help="RAM to keep for stack, heap and the rest, such as 24KiB or dtcm=16KiB",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tvm_memplan.budget.pools import Reserve
 from tvm_memplan.errors import BadInput
@@ -12,6 +12,18 @@ from tvm_memplan.sizes import parse_size
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+class Once(argparse.Action):
+    """Refuses an option that is given again, where argparse would silently forget the first."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Store the value."""
+        if getattr(namespace, self.dest) is not self.default:
+            raise argparse.ArgumentError(self, "given twice; it is for one region")
+        setattr(namespace, self.dest, values)
 
 
 def add_planner(parser: argparse.ArgumentParser) -> None:
