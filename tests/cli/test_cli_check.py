@@ -43,6 +43,9 @@ def test_a_target_that_is_none_is_bad_input(run, tmp_path):
     (tmp_path / "net.relay").write_text(NET)
     made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "flux", code=2)
     assert "target 'flux'" in made.stderr and '"flux" is not defined' in made.stderr
+    assert "target ''" in run("check", "net.relay", "--board", "nrf52840dk", "--target", "", code=2).stderr
+    made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "cuda", code=2)
+    assert "planned for llvm and c, not 'cuda'" in made.stderr
 
 
 NET = """#[version = "0.0.5"]

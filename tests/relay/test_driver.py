@@ -194,3 +194,9 @@ def test_an_output_that_tvm_never_writes_is_an_output_all_the_same_and_named(io_
     (note,) = (note for note in report.notes if "nothing is written" in note)
     (unwritten,) = (row for row in report.allocations if f"output {row.name!r}" in note)
     assert (unwritten.kind, unwritten.size) == (Kind.OUTPUT, 64)
+
+
+def test_a_target_may_be_json_but_only_of_a_kind_that_runs_in_one_memory():
+    assert plan(networks.no_workspace(), None, '{"kind": "c"}').configuration.vectorize is False
+    with pytest.raises(BadInput, match="planned for llvm and c, not 'cuda'"):
+        plan(networks.no_workspace(), None, "cuda")

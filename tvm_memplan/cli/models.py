@@ -39,7 +39,7 @@ class Model:
         driver = _driver()
         from tvm_memplan.relay.targets import configuration_for
 
-        config = configuration_for(target) if target else driver.micro_config()
+        config = driver.micro_config() if target is None else configuration_for(target)
         with progress(f"reading {path}"), quiet():
             model = driver.read_model(path)
         with progress(f"lowering {path} for {config.target}"), quiet():

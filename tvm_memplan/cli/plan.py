@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     problem_file = Path(options.file).suffix.lower() == ".csv"
     if options.output and not problem_file:
         raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
-    if options.target and problem_file:
+    if options.target is not None and problem_file:
         raise BadInput(f"--target is for models, and {options.file} is a problem file")
     check_planner(options.planner)
     source = ProblemFile(options.file) if problem_file else Model(options.file, options.target)

@@ -12,6 +12,7 @@ from typing import Any
 from tvm_memplan.dialects.line import require_relay_line
 from tvm_memplan.errors import BadInput
 
+_KINDS = ("llvm", "c")
 _MICRO_CPUS = "cortex-m"
 
 
@@ -117,7 +118,8 @@ def configuration_for(target: Any, executor: Any = None, runtime: Any = None) ->
     Raises
     ------
     BadInput
-        When TVM does not know the target, the executor is not ``aot``, or its options do not go together.
+        When TVM does not know the target, it is not of kind ``llvm`` or ``c``, the executor is not ``aot``, or its
+        options do not go together.
     """
     require_relay_line("planning a model")
     if isinstance(target, Configuration):
@@ -129,7 +131,13 @@ def configuration_for(target: Any, executor: Any = None, runtime: Any = None) ->
             parsed = tvm.target.Target(target)
         except (ValueError, TypeError, tvm.error.TVMError) as error:
             raise BadInput(f"target {target!r}: {str(error).strip().splitlines()[-1]}") from error
-        text = str(target if isinstance(target, str) else parsed)
+        if parsed.kind.name not in _KINDS:
+            # Elsewhere operators run in threads, whose memory is not the caller's and not planned here.
+            raise BadInput(
+                f"target {target!r}: models are planned for {' and '.join(_KINDS)}, not {parsed.kind.name!r}"
+            )
+        # As its user writes it where that is short; JSON is brought into the form that starts with the kind.
+        text = target if isinstance(target, str) and target.startswith(_KINDS) else str(parsed)
         if parsed.kind.name == "c" and str(parsed.attrs.get("mcpu", "")).startswith(_MICRO_CPUS):
             config = replace(micro_config(), target=text)
         else:
