@@ -98,12 +98,12 @@ def _rom_rows(report: MemoryReport, usable: Usable) -> Iterator[RegionVerdict]:
         yield RegionVerdict(
             region=name,
             holds="weights",
-            need=need.planned - need.tail,
+            need=need.planned,  # code generators make weights a struct or an array of aligned members, tail included
             size=sizes.get(name, 0),
             reserve=0,
             caller=0,
             unplanned=0,
-            bound=max(0, need.bound - need.bound_tail),
+            bound=need.bound,
             together=sum(sizes.values()),
             judged=name in sizes,
         )
