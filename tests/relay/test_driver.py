@@ -130,7 +130,7 @@ def test_an_input_read_late_and_an_output_written_early_keep_their_bytes_though_
     rows = {row.name: row for row in report.allocations}
     assert rows["z"].live_ranges[0].start == 0
     assert rows["output0"].live_ranges[-1].stop == len(report.steps)
-    assert any("TVM's analysis says not" in note for note in report.notes)
+    assert any("TVM's own analysis misses them" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("target", ["nonsense", {"kind": "llvm", "x": 1}])
