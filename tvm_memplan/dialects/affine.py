@@ -26,9 +26,10 @@ def affine(index: Any, loops: Mapping[Any, tuple[str, int]]) -> tuple[int, tuple
 
     width = 1
     if isinstance(index, tir.Ramp):
-        if not (isinstance(index.stride, tir.IntImm) and index.stride.value == 1 and isinstance(index.lanes, int)):
+        # The number of lanes is an expression for vectors whose length only the machine knows.
+        if not all(isinstance(part, tir.IntImm) for part in (index.stride, index.lanes)) or index.stride.value != 1:
             return None
-        index, width = index.base, index.lanes
+        index, width = index.base, int(index.lanes.value)
     if not index.dtype.startswith("int") or "x" in index.dtype:
         return None
     if isinstance(index, tir.IntImm):

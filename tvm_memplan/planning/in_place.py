@@ -9,10 +9,11 @@ before `d` is written there::
       yes: s[i] is read,          no: s[7 - i] is read in         no: in the second round of j, s[i] is d[i]
       then d[i] written           a later round, already d
 
-This is decided from the `Elements` of the steps: every access to `s` and every write to `d` touches the same element
-of the same type; the loops that both stand in never come back to an element (the position is injective in them, by
-mixed radix: each coefficient is larger than all that the smaller ones can add up to); and within one round the
-access to `s` comes first. A step reads before it writes. What is not known to be so is no pair.
+This is decided from the `Elements` of the steps, for every access to `s` and every write to `d`. Either the two
+never meet, or they touch the same element of the same type; the loops that both stand in never come back to an
+element (the position is injective in them, by mixed radix: each coefficient is larger than all that the smaller ones
+can add up to); and within one round the access to `s` comes first. A step reads before it writes. What is not known
+to be so is no pair.
 
 The criterion is the one of statement-wise array contraction ("storage equivalence" in optimising compilers): a location
 can be reused when no dependence from the old value leaves the iteration that overwrites it.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import gcd
 
 from tvm_memplan.planning.liveness import Liveness
 from tvm_memplan.planning.model import Buffer, Kind
@@ -164,17 +166,38 @@ class _Program:
 
 
 def _precedes(old: _Access, write: _Access, around: set[_Round]) -> bool:
-    """Whether, element by element, `old` is over and done with before `write` comes."""
+    """Whether, element by element, `old` is over and done with before `write` comes, if it ever comes there."""
     one, two = old.elements, write.elements
-    if one is None or two is None or (one.dtype, one.constant, one.width) != (two.dtype, two.constant, two.width):
+    # Loops of one name at two places are two loops, whose rounds have nothing to do with each other.
+    loops = {*old.loops, *write.loops}
+    if one is None or two is None or len({loop.name for loop in loops}) < len(loops):
         return False
-    if old.step > write.step or (old.step == write.step and old.write):
+    if one.dtype != two.dtype or one.terms != two.terms:
         return False
     both = [loop for loop in old.loops if loop in write.loops and loop not in around]
-    names = {loop.name for loop in old.loops} | {loop.name for loop in write.loops}
-    if dict(one.terms) != dict(two.terms) or len(names) < len({*old.loops, *write.loops}):
+    if _apart(one, two, both, around):
+        return True
+    in_order = old.step < write.step or (old.step == write.step and not old.write)
+    same = (one.constant, one.width) == (two.constant, two.width)
+    return in_order and same and _never_returns(dict(one.terms), both, one.width)
+
+
+def _apart(one: Elements, two: Elements, both: list[_Round], around: set[_Round]) -> bool:
+    """Whether two accesses with the same terms never touch a common element, in whatever rounds of the loops.
+
+    The distance between the two is that of the constants plus a multiple of the greatest common divisor of the
+    coefficients. Unrolled loops look like this.
+    """
+    terms = dict(one.terms)
+    moving = {loop.name for loop in both}
+    if any(name not in moving and name not in {loop.name for loop in around} for name in terms):
         return False
-    return _never_returns(dict(one.terms), both, one.width)
+    step = gcd(*(terms.get(loop.name, 0) for loop in both if loop.extent is None or loop.extent > 1))
+    distance = one.constant - two.constant
+    if step == 0:
+        return not -one.width < distance < two.width
+    rest = distance % step
+    return rest >= two.width and step - rest >= one.width
 
 
 def _never_returns(terms: dict[str, int], loops: list[_Round], width: int) -> bool:
