@@ -48,6 +48,14 @@ def memory_report(
         remarks.append(
             "Some buffers may go to several pools: the bound of a pool is that of the buffers that were put there."
         )
+    taken = [(d, s) for d, s in sorted(problem.in_place) if plan.placements[d] == plan.placements[s]]
+    taken = [(d, s) for d, s in taken if problem.buffers[d].alive_with(problem.buffers[s])]
+    if taken:
+        first, second = (problem.buffers[i].name for i in taken[0])
+        remarks.append(
+            f"{len(taken)} pairs work in place: an output takes the bytes of its dying input, first "
+            f"{first!r} those of {second!r}"
+        )
     rows = [
         Allocation(
             buffer.name,
