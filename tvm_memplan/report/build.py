@@ -52,10 +52,8 @@ def memory_report(
     taken = [(d, s) for d, s in taken if problem.buffers[d].alive_with(problem.buffers[s])]
     if taken:
         first, second = (problem.buffers[i].name for i in taken[0])
-        remarks.append(
-            f"{len(taken)} pairs work in place: an output takes the bytes of its dying input, first "
-            f"{first!r} those of {second!r}"
-        )
+        more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+        remarks.append(f"in place, on the bytes of a dying input: {first!r} over {second!r}{more}")
     rows = [
         Allocation(
             buffer.name,
