@@ -47,6 +47,19 @@ def residual(intermediates=False):
     return _module([x], relay.Tuple([*seen, y]) if intermediates else y)
 
 
+def wide_residual():
+    """Residual adds on tensors that are large beside everything else: 1x1 convolutions need no padding."""
+    rng = np.random.default_rng(4)
+    x = relay.var("x", shape=(1, 8, 20, 20))
+    y = x
+    for _ in range(3):
+        w = _weight(rng, 8, 8, 1, 1, fan_in=8)
+        inner = relay.nn.relu(relay.nn.conv2d(y, w, channels=8, kernel_size=(1, 1)))
+        w = _weight(rng, 8, 8, 1, 1, fan_in=8)
+        y = relay.nn.relu(relay.add(relay.nn.conv2d(inner, w, channels=8, kernel_size=(1, 1)), y))
+    return _module([x], relay.nn.softmax(relay.nn.batch_flatten(relay.nn.avg_pool2d(y, (10, 10), (10, 10)))))
+
+
 def two_outputs():
     """A branch that ends early and one that goes on, from two inputs."""
     rng = np.random.default_rng(3)

@@ -17,6 +17,7 @@ NETWORKS = {
     "classifier with intermediates": lambda: networks.classifier(intermediates=True),
     "residual": networks.residual,
     "residual with intermediates": lambda: networks.residual(intermediates=True),
+    "wide residual": networks.wide_residual,
     "two outputs": networks.two_outputs,
     "integer": networks.integer,
     "no weights": networks.no_weights,
@@ -41,7 +42,7 @@ def assert_same_bits(mod, params, config, folder, **options):
     theirs = execution.run(execution.unplanned(mod, params, config), config, folder, *batches)
     for mine, reference in zip(ours, theirs):
         for a, b in zip(mine, reference, strict=True):
-            np.testing.assert_array_equal(a, b)
+            assert (a.shape, a.dtype, a.tobytes()) == (b.shape, b.dtype, b.tobytes())
     assert any(not np.array_equal(a, b) for a, b in zip(ours[0], ours[1])), "the network ignores its input"
     return built.report
 

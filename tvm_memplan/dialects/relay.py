@@ -20,10 +20,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tvm_memplan.dialects.affine import affine
 from tvm_memplan.dialects.relay_uses import uses_of
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import Kind
-from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
+from tvm_memplan.planning.trace import Alloc, Branch, Elements, Loop, Node, Step, Trace
 from tvm_memplan.report.memory import LeftAlone
 
 #: The name of the AOT main function in a lowered module.
@@ -143,6 +144,10 @@ class _Capture:
         self.calls: list[OperatorCall] = []
         self.function = MAIN
         self.reached: set[str] = set()  # what the body of the current function can reach
+        self.starts: set[Any] = set()  # pointer variables that point at the first byte of their one buffer
+        self.lets: dict[Any, Any] = {}  # a variable bound to a value that memory has no part in -> that value
+        self.loops: dict[Any, tuple[str, int]] = {}  # a variable of a loop around -> the loop's name, its first value
+        self.rounds = 0
 
     def program(self, outputs: int | None) -> Program:
         main = self.functions[MAIN]
@@ -152,6 +157,7 @@ class _Capture:
             if buffer is not None and not self._allocates(main.body, buffer.data):
                 name = self._name(buffer.data, param.name)
                 self.roots[buffer.data] = frozenset({name})
+                self.starts.add(buffer.data)
                 supplied[name] = self._known_size(name, buffer.dtype, buffer.shape)
         body = _with_producers(self._body(main.body))
         results = self.written if outputs is None else {*supplied} - {*list(supplied)[: len(supplied) - outputs]}
@@ -205,13 +211,11 @@ class _Capture:
         if isinstance(stmt, tir.SeqStmt):
             return [node for part in stmt.seq for node in self._body(part)]
         if isinstance(stmt, tir.BufferStore):
-            return self._step(*stmt.indices, stmt.value, stored=stmt.buffer)
+            return self._step(*stmt.indices, stmt.value, stored=stmt)
         if isinstance(stmt, tir.Evaluate):
             return self._call(stmt.value) or self._step(stmt.value)
         if isinstance(stmt, tir.For):
-            runs = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value > 0
-            body = self._body(stmt.body)
-            return self._step(stmt.min, stmt.extent) + ([Loop(tuple(body), at_least_once=runs)] if body else [])
+            return self._step(stmt.min, stmt.extent) + self._for(stmt)
         if isinstance(stmt, tir.While):
             body = self._step(stmt.condition) + self._body(stmt.body)
             return [Loop(tuple(body))] if body else []
@@ -225,12 +229,42 @@ class _Capture:
         )
 
     def _let(self, stmt: Any) -> list[Node]:
+        from tvm_memplan.dialects.tir.expressions import has_load
+
         if stmt.var.dtype != "handle":
+            if not has_load(stmt.value):
+                self.lets[stmt.var] = self._without_lets(stmt.value)
             return self._step(stmt.value)
+        self._point(stmt.var, stmt.value)
         # A pointer made from pointers may point into whatever they do: an alias, not a read.
         uses = uses_of(stmt.value)
         self.roots[stmt.var] = self._resolve(*uses.reads, *uses.addresses)
         return []
+
+    def _for(self, stmt: Any) -> list[Node]:
+        tir = self.tir
+        extent = int(stmt.extent.value) if isinstance(stmt.extent, tir.IntImm) else None
+        self.rounds += 1
+        name = f"{stmt.loop_var.name}#{self.rounds}"
+        if isinstance(stmt.min, tir.IntImm):
+            self.loops[stmt.loop_var] = name, int(stmt.min.value)
+        body = self._body(stmt.body)
+        self.loops.pop(stmt.loop_var, None)
+        return [Loop(tuple(body), (extent or 0) > 0, name, extent)] if body else []
+
+    def _point(self, pointer: Any, value: Any) -> None:
+        """Note whether `pointer` is bound to the first byte of one buffer."""
+        from tvm_memplan.dialects.tir.expressions import is_address_of
+
+        if is_address_of(value) and isinstance(value.args[0], self.tir.BufferLoad):
+            load = value.args[0]
+            first = all(isinstance(i, self.tir.IntImm) and i.value == 0 for i in load.indices)
+            value = load.buffer.data if first and self._at_start(load.buffer) else None
+        exact = isinstance(value, self.tir.Var) and value in self.starts
+        (self.starts.add if exact else self.starts.discard)(pointer)
+
+    def _without_lets(self, value: Any) -> Any:
+        return self.tir.stmt_functor.substitute(value, self.lets) if self.lets else value
 
     def _allocate(self, stmt: Any) -> list[Node]:
         scope = stmt.buffer_var.type_annotation.storage_scope
@@ -259,6 +293,7 @@ class _Capture:
         name = self._name(stmt.buffer_var, hint)
         self.statements[name] = stmt
         self.roots[stmt.buffer_var] = frozenset({name})
+        self.starts.add(stmt.buffer_var)
         self.reached.add(name)
         return name
 
@@ -280,6 +315,7 @@ class _Capture:
                 continue
             uses = uses_of(argument)
             buffer = callee.buffer_map[param]
+            self._point(buffer.data, argument)
             self.roots[buffer.data] = self._resolve(*uses.reads, *uses.addresses)
             self.reached |= self.roots[buffer.data]
             self._note_view(buffer)
@@ -290,17 +326,39 @@ class _Capture:
 
     def _step(self, *expressions: Any, stored: Any = None) -> list[Node]:
         uses = uses_of(*expressions)
-        for view in (*uses.views, *([stored] if stored is not None else [])):
+        for view in (*uses.views, *([stored.buffer] if stored is not None else [])):
             self._note_view(view)
         addressed = self._resolve(*uses.addresses)
         reads = self._resolve(*uses.reads) | addressed
-        writes = addressed if stored is None else addressed | self._resolve(stored.data)
+        writes = addressed if stored is None else addressed | self._resolve(stored.buffer.data)
         self.written |= writes
-        if uses.keeps_addresses or (stored is not None and stored.dtype == "handle"):
+        if uses.keeps_addresses or (stored is not None and stored.buffer.dtype == "handle"):
             self.escaped |= addressed
         if not reads and not writes:
             return []
-        return [Step(operator_name(self.function), tuple(sorted(reads)), tuple(sorted(writes)))]
+        elements = tuple(self._elements(uses.loads, False, addressed))
+        if stored is not None:
+            elements += tuple(self._elements((stored,), True, addressed))
+        return [Step(operator_name(self.function), tuple(sorted(reads)), tuple(sorted(writes)), elements)]
+
+    def _elements(self, accesses: Iterable[Any], write: bool, addressed: frozenset[str]) -> Iterable[Elements]:
+        """Which elements loads or stores of one step touch; of a buffer, either all accesses are told or none."""
+        told: dict[str, list[Elements]] = {}
+        untold = set(addressed)
+        for access in accesses:
+            names = self._resolve(access.buffer.data)
+            found = None
+            if len(names) == 1 and access.buffer.data in self.starts and self._at_start(access.buffer):
+                found = affine(self._without_lets(access.indices[0]), self.loops) if len(access.indices) == 1 else None
+            if found is None:
+                untold |= names
+            else:
+                (name,) = names
+                told.setdefault(name, []).append(Elements(name, write, str(access.buffer.dtype), *found))
+        return (one for name, elements in told.items() if name not in untold for one in elements)
+
+    def _at_start(self, view: Any) -> bool:
+        return isinstance(view.elem_offset, self.tir.IntImm) and view.elem_offset.value == 0
 
     def _resolve(self, *variables: Any) -> frozenset[str]:
         return frozenset[str]().union(*(self.roots.get(var, frozenset()) for var in variables))

@@ -22,14 +22,17 @@ class Uses:
     ----------
     reads, addresses : tuple of tvm.tir.Var
         Buffer variables that are loaded from, and pointer variables that are handed on.
+    loads : tuple of tvm.tir.BufferLoad
+        The loads that read.
     views : tuple of tvm.tir.Buffer
-        The buffers that loads and stores go through.
+        The buffers that loads and addresses go through.
     keeps_addresses : bool
         Whether an address may still be used after the statement.
     """
 
     reads: tuple[Any, ...]
     addresses: tuple[Any, ...]
+    loads: tuple[Any, ...]
     views: tuple[Any, ...]
     keeps_addresses: bool
 
@@ -46,8 +49,10 @@ def uses_of(*expressions: Any) -> Uses:
     calls = [node for node in nodes if isinstance(node, tir.Call)]
     # A load inside address_of names a place and does not read it.
     places = [c.args[0] for c in calls if _op(c) == "tir.address_of" and isinstance(c.args[0], tir.BufferLoad)]
+    reading = tuple(load for load in loads if not any(load.same_as(place) for place in places))
     return Uses(
-        reads=tuple(load.buffer.data for load in loads if not any(load.same_as(place) for place in places)),
+        reads=tuple(load.buffer.data for load in reading),
+        loads=reading,
         addresses=(
             *(place.buffer.data for place in places),
             *(node for node in nodes if isinstance(node, tir.Var) and node.dtype == "handle"),

@@ -8,7 +8,7 @@ runs one of two bodies, and `Alias` gives an allocation another name. `live_rang
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from tvm_memplan.planning.model import Kind
@@ -43,17 +43,47 @@ class Alias:
 
 
 @dataclass(frozen=True)
+class Elements:
+    """Which elements of a buffer one execution of a step touches: `width` of them, one after the other.
+
+    Parameters
+    ----------
+    buffer : str
+        The allocation, counted from its first byte.
+    write : bool
+        Whether they are written or read.
+    dtype : str
+        What one element is; positions count in these, and are comparable only between equal ones.
+    constant : int
+        Position of the first one when all loops are at 0.
+    terms : tuple of (str, int)
+        By how much each enclosing loop, by name, moves it per iteration; sorted, no zeros.
+    width : int
+        How many.
+    """
+
+    buffer: str
+    write: bool
+    dtype: str
+    constant: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+    width: int = 1
+
+
+@dataclass(frozen=True)
 class Step:
     """One statement: everything it reads and writes is alive together.
 
     `reads` and `writes` are names of allocations or aliases. `operator` is what people call the step. Reads come
     before writes. A write is taken to define what is read later from the buffer; a statement that relies on bytes
-    which an earlier iteration left there reads the buffer as well as writing it.
+    which an earlier iteration left there reads the buffer as well as writing it. `elements` says more about some of
+    the reads and writes, where a dialect knows; what it does not mention may touch the whole buffer.
     """
 
     operator: str
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    elements: tuple[Elements, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +91,14 @@ class Loop:
     """The body runs zero or more times. A `while` condition is a `Step` at the head of the body.
 
     `at_least_once` says that the body is known to run (a constant extent above zero), so that what it writes is
-    written for sure; it only makes live ranges shorter, leaving it False is always right.
+    written for sure; it only makes live ranges shorter, leaving it False is always right. `name` is what `Elements`
+    inside call it, and `extent` how often it runs at most, None where that is not known.
     """
 
     body: tuple[Node, ...]
     at_least_once: bool = False
+    name: str = ""
+    extent: int | None = None
 
 
 @dataclass(frozen=True)
@@ -112,9 +145,10 @@ def restricted(nodes: Iterable[Node], names: Container[str]) -> tuple[Node, ...]
             reads = tuple(name for name in node.reads if name in names)
             writes = tuple(name for name in node.writes if name in names)
             if reads or writes:
-                kept.append(Step(node.operator, reads, writes))
+                elements = tuple(touched for touched in node.elements if touched.buffer in names)
+                kept.append(Step(node.operator, reads, writes, elements))
         elif isinstance(node, Loop):
-            kept.append(Loop(restricted(node.body, names), node.at_least_once))
+            kept.append(replace(node, body=restricted(node.body, names)))
         else:
             kept.append(Branch(restricted(node.then, names), restricted(node.orelse, names)))
     return tuple(kept)

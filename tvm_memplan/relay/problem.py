@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
 from tvm_memplan.planning.model import Buffer, Kind, Pool, Problem
 from tvm_memplan.relay.targets import Configuration
@@ -59,7 +60,8 @@ def program_problem(
     for name in names:
         if names.count(name) > 1 or name == CALLER:
             raise BadInput(f"pool {name!r}: names have to differ from each other and from {CALLER!r}")
-    liveness = live_ranges(lowered.program.trace)
+    trace = lowered.program.trace
+    liveness = live_ranges(trace)
     homes = {True: tuple(pool.name for pool in weight_pools), False: tuple(pool.name for pool in pools)}
     buffers: list[Buffer] = []
     left = list(lowered.program.left_alone)
@@ -75,8 +77,13 @@ def program_problem(
     # TVM's own order of allocations changes from run to run; that of first use does not.
     buffers.sort(key=lambda b: (b.live_ranges[0].start, b.name))
     separate, notes = _compare(buffers, lowered)
+    at = {buffer.name: i for i, buffer in enumerate(buffers)}
+    named = ((liveness.buffers[d].name, liveness.buffers[s].name) for d, s in in_place_pairs(trace, liveness))
+    in_place = frozenset(
+        (at[d], at[s]) for d, s in named if d in at and s in at and buffers[at[d]].pools == buffers[at[s]].pools
+    )
     caller = (Pool(CALLER),) if any(buffer.pools == (CALLER,) for buffer in buffers) else ()
-    problem = Problem(tuple(buffers), (*pools, *weight_pools, *caller), separate=separate)
+    problem = Problem(tuple(buffers), (*pools, *weight_pools, *caller), separate=separate, in_place=in_place)
     if caller:
         notes = (*notes, "inputs and outputs are supplied by the caller: counted here, but not in the workspace")
     for name in lowered.program.unwritten:

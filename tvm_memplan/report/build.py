@@ -54,6 +54,12 @@ def memory_report(
                 f"Pool {pool.pool!r}: figures are counted in steps of its alignment, {pool.alignment:,} B; its last "
                 f"buffer ends at {plan.size(pool.pool):,} B, within the capacity."
             )
+    taken = [(d, s) for d, s in sorted(problem.in_place) if plan.placements[d] == plan.placements[s]]
+    taken = [(d, s) for d, s in taken if problem.buffers[d].alive_with(problem.buffers[s])]
+    if taken:
+        first, second = (problem.buffers[i].name for i in taken[0])
+        more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+        remarks.append(f"in place, on the bytes of a dying input: {first!r} over {second!r}{more}")
     rows = [
         Allocation(
             buffer.name,

@@ -216,7 +216,7 @@ class _Reader:
     def _alloc(self, allocation: _Allocation) -> Alloc:
         storage = self.roots.storages[allocation.var]
         size = storage.size or 0  # a size that is not known is a reason to leave it alone, which drops the node
-        return Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function, fresh=True)
+        return Alloc(storage.name, size, storage.alignment, storage.scope, fresh=True)
 
     def _declared(self, stmt: Any) -> tuple[Node, ...]:
         return ()  # a view, or constant data, which is not working memory
