@@ -46,6 +46,8 @@ def test_a_target_that_is_none_is_bad_input(run, tmp_path):
     assert "target ''" in run("check", "net.relay", "--board", "nrf52840dk", "--target", "", code=2).stderr
     made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "cuda", code=2)
     assert "planned for llvm and c, not 'cuda'" in made.stderr
+    made = run("check", "net.relay", "--board", "nrf52840dk", "--target", "llvm -mtriple=foo", code=2)
+    assert "the code generator crashed" in made.stderr
 
 
 NET = """#[version = "0.0.5"]

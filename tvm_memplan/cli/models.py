@@ -38,8 +38,12 @@ class Model:
             raise BadInput(f"{path or repr(path)}: {what}")
         driver = _driver()
         from tvm_memplan.relay.targets import configuration_for
+        from tvm_memplan.relay.trial import try_target
 
         config = driver.micro_config() if target is None else configuration_for(target)
+        if target is not None:
+            with progress(f"trying {target}"):
+                try_target(config.target)
         with progress(f"reading {path}"), quiet():
             model = driver.read_model(path)
         with progress(f"lowering {path} for {config.target}"), quiet():

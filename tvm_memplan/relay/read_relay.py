@@ -6,13 +6,11 @@ process of its own first, and again here only if that one survived.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.relay.trial import run_trial
 
 _TRIAL = """
 import sys
@@ -72,14 +70,7 @@ def _read(parser: str, path: Path, data: bytes) -> Any:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: it is not text (byte {error.start})") from error
-    search = os.pathsep.join(entry for entry in sys.path if entry)
-    trial = subprocess.run(
-        [sys.executable, "-c", _TRIAL, parser, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": search},
-    )
+    trial = run_trial(_TRIAL, parser, str(path))
     if trial.returncode == _REFUSED:
         raise BadInput(trial.stdout)
     if trial.returncode:
