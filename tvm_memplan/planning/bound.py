@@ -72,10 +72,14 @@ def granule(problem: Problem, members: Sequence[int], pool: Pool | None = None) 
 
 
 def effective_alignment(problem: Problem, index: int, pool: Pool | None = None) -> int:
-    """Return the larger of a buffer's alignment and that of the pool (or of its least aligned candidate)."""
+    """Return the larger of a buffer's alignment and the pool's (or the least of its candidates'), granularity included.
+
+    A granularity acts as an alignment: where all offsets are multiples of it, rounding sizes up to it changes only
+    the end of the arena.
+    """
     buffer = problem.buffers[index]
-    of_pool = pool.alignment if pool else min(p.alignment for p in problem.candidates(buffer))
-    return max(buffer.alignment, of_pool)
+    pools = (pool,) if pool else problem.candidates(buffer)
+    return max(buffer.alignment, min(max(p.alignment, p.granularity) for p in pools))
 
 
 def stack(problem: Problem, members: Sequence[int], pool: Pool | None = None) -> tuple[dict[int, int], int]:

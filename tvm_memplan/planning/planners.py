@@ -1,7 +1,7 @@
 """Planners by name: each is a function from `Problem` to `Plan`, and `plan` runs one and has it judged.
 
 Every planner honours alignments, capacities in order of preference, pinned and separate buffers, and in-place pairs;
-without pins, naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
+what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins, naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from tvm_memplan.planning.bound import bound, effective_alignment
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.granularity import without_granularity
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
 from tvm_memplan.planning.pack import Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.parts import part, parts
+from tvm_memplan.planning.penalties import with_less_penalty
 from tvm_memplan.planning.search import improve, moves_for
 
 
@@ -49,7 +51,8 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
     if planner not in PLANNERS:
         raise BadInput(f"no planner is called {planner!r}; there are {', '.join(PLANNERS)}")
     _check_pins(problem)
-    made = PLANNERS[planner](problem)
+    made = PLANNERS[planner](without_granularity(problem))
+    made = with_less_penalty(Plan(problem, made.placements, made.planner))
     check_plan(made)
     return made
 
