@@ -1,7 +1,8 @@
 """Planners by name: each is a function from `Problem` to `Plan`, and `plan` runs one and has it judged.
 
 Every planner honours alignments, capacities in order of preference, pinned and separate buffers, and in-place pairs;
-what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins, naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
+what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins,
+naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
 """
 
 from __future__ import annotations
