@@ -1,7 +1,8 @@
 """Less sharing that costs: buffers move to where they pay less, and no arena grows.
 
-A penalty is a tie-break: it chooses among plans of one size. What a planner found is taken as it is, and then one
-buffer after another looks for a cheaper place among the offsets where it would touch a neighbour or an end::
+A penalty is a tie-break: it chooses among plans of one size. If the planner finds a plan of that size in which nobody
+pays, with penalties as separations, that is it. Else one buffer after another looks for a cheaper place among the
+offsets where it would touch a neighbour or an end::
 
     offset                          x pays where it is, and not above b or below c
       |####c####|
@@ -15,30 +16,41 @@ This is hill climbing by single moves; the cost it ends at need not be the least
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from tvm_memplan.errors import DoesNotFit
 from tvm_memplan.planning.bound import effective_alignment
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.model import Placement, Plan, round_up
+from tvm_memplan.planning.model import Placement, Plan, Problem, round_up
 
 
-def with_less_penalty(plan: Plan, room: Mapping[str, int] | None = None) -> Plan:
-    """Return a plan of the same problem with as little penalty as single moves reach.
+def with_less_penalty(
+    plan: Plan, planner: Callable[[Problem], Plan] | None = None, room: Mapping[str, int] | None = None
+) -> Plan:
+    """Return a plan of the same problem with as little penalty as is found.
 
     Parameters
     ----------
     plan : Plan
         A right plan.
+    planner : callable or None
+        What is asked for a plan without penalties; None for single moves only.
     room : mapping of str to int or None
         Bytes up to which each pool's arena may be used; None for as much as the plan uses already.
     """
     problem = plan.problem
+    if not plan.penalty:
+        return plan
+    limits = plan.pool_sizes if room is None else {**plan.pool_sizes, **room}
+    free = planner and _free(plan, planner)
+    if free and all(free.pool_sizes[name] <= limit for name, limit in limits.items()):
+        return free
     costs: dict[int, dict[int, int]] = {}
     for i, j, cost in problem.penalties:
         costs.setdefault(i, {})[j] = cost
         costs.setdefault(j, {})[i] = cost
     pairs = sorted(problem.penalties, key=lambda p: (-p[2], p))
-    limits = plan.pool_sizes if room is None else {**plan.pool_sizes, **room}
     moves = _Moves(plan, costs, limits)
     moved = True
     while moved and plan.penalty:
@@ -52,6 +64,17 @@ def with_less_penalty(plan: Plan, room: Mapping[str, int] | None = None) -> Plan
                 plan = Plan(problem, tuple(places), plan.planner)
                 moved = True
     return plan
+
+
+def _free(plan: Plan, planner: Callable[[Problem], Plan]) -> Plan | None:
+    """Return a plan in which nobody pays; None where the capacities are too small for what the planner finds."""
+    problem = plan.problem
+    apart = problem.separate | {(i, j) for i, j, _ in problem.penalties}
+    try:
+        made = planner(replace(problem, separate=apart, penalties=frozenset()))
+    except DoesNotFit:
+        return None
+    return Plan(problem, made.placements, plan.planner)
 
 
 class _Moves:

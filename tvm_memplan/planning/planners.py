@@ -52,8 +52,7 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
     if planner not in PLANNERS:
         raise BadInput(f"no planner is called {planner!r}; there are {', '.join(PLANNERS)}")
     _check_pins(problem)
-    made = PLANNERS[planner](without_granularity(problem))
-    made = with_less_penalty(Plan(problem, made.placements, made.planner))
+    made = with_less_penalty(_planned(problem, planner), lambda problem: _planned(problem, planner))
     check_plan(made)
     return made
 
@@ -109,6 +108,11 @@ WHEN_LARGE = [
     ("size_then_start", True),
     ("start", False),
 ]
+
+
+def _planned(problem: Problem, planner: str) -> Plan:
+    made = PLANNERS[planner](without_granularity(problem))
+    return Plan(problem, made.placements, made.planner)
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:
