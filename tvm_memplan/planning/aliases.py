@@ -32,7 +32,8 @@ def share(problem: Problem, pairs: Iterable[tuple[int, int, int]]) -> Problem:
     Returns
     -------
     Problem
-        A root is alive with each of its members, is as aligned as they need it and goes where all of them may go.
+        A root is alive with each of its members, is as aligned as they need it and goes where all of them may go. The
+        alignment of a pool is for roots alone.
         What a member conflicts with, its root conflicts with. An in-place pair with a member becomes a separation,
         since the whole root would have to match.
 
