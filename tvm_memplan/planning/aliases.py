@@ -125,14 +125,15 @@ def _merged(problem: Problem, root: Buffer, member: Buffer, offset: int) -> Buff
         pinned = place
     return replace(
         root,
-        live_ranges=_union(root.live_ranges, member.live_ranges),
+        live_ranges=union(root.live_ranges, member.live_ranges),
         alignment=max(root.alignment, member.alignment),
         pools=pools,
         pinned=pinned,
     )
 
 
-def _union(one: tuple[LiveRange, ...], other: tuple[LiveRange, ...]) -> tuple[LiveRange, ...]:
+def union(one: tuple[LiveRange, ...], other: tuple[LiveRange, ...]) -> tuple[LiveRange, ...]:
+    """Return the steps of either, as live ranges that are sorted and apart."""
     merged: list[LiveRange] = []
     for span in sorted((*one, *other)):
         if merged and span.start <= merged[-1].stop:

@@ -58,7 +58,7 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
 
 
 def colour(problem: Problem) -> Plan:
-    """Colour the conflict graph greedily, largest first, and stack the slots."""
+    """Colour the conflict graph, and stack or pack the slots: the best of several colourings."""
     return _finish(problem, colour_slots(Conflicts(problem)), "colour")
 
 
