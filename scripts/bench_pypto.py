@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from tvm_memplan.errors import DoesNotFit
 from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.files import read_problem
 from tvm_memplan.planning.model import Problem
-from tvm_memplan.planning.penalties import with_less_penalty
-from tvm_memplan.planning.planners import PLANNERS, plan
+from tvm_memplan.planning.planners import PLANNERS, less_penalty, plan
 
 DEFAULT = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "problems" / "pypto"
 
@@ -54,7 +54,8 @@ def result(problem: Problem, planner: str) -> Result:
         outcome = "proven not to fit" if proven else "not found to fit"
         return Result(outcome, None, sum(least.values()), 0, 0, time.perf_counter() - start)
     seconds = time.perf_counter() - start
-    roomy = with_less_penalty(made, lambda problem: plan(problem, planner), room)
+    roomy = less_penalty(made, planner, room)
+    check_plan(roomy)
     optimal = all(made.size(pool.name) == least[pool] for pool in problem.pools)
     outcome = "at the bound" if optimal else "above the bound"
     return Result(outcome, made.size(), sum(least.values()), made.penalty, roomy.penalty, seconds)
@@ -79,9 +80,7 @@ def main(arguments: list[str]) -> int:
                 f"| {costs} | {r.paid} | {r.paid_with_room} |"
             )
         print()
-    print(
-        "| planner | at the bound | above | proven not to fit | not found to fit | bytes / bound | paid | with room | s |"
-    )
+    print("| planner | at the bound | above | proven not to fit | not found | bytes / bound | paid | with room | s |")
     print("|---" * 9 + "|")
     for planner in sorted(PLANNERS):
         results = [result(problem, planner) for _, problem in problems]

@@ -7,7 +7,8 @@ naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.bound import bound, effective_alignment
@@ -52,9 +53,26 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
     if planner not in PLANNERS:
         raise BadInput(f"no planner is called {planner!r}; there are {', '.join(PLANNERS)}")
     _check_pins(problem)
-    made = with_less_penalty(_planned(problem, planner), lambda problem: _planned(problem, planner))
+    made = less_penalty(_planned(problem, planner), planner)
     check_plan(made)
     return made
+
+
+def less_penalty(plan: Plan, planner: str, room: Mapping[str, int] | None = None) -> Plan:
+    """Return a plan of the same problem with as little penalty as is found, not judged.
+
+    Parameters
+    ----------
+    plan : Plan
+        A right plan.
+    planner : str
+        What made it, one of `PLANNERS`.
+    room : mapping of str to int or None
+        Bytes up to which each pool's arena may grow for it; None for not at all.
+    """
+    names = (planner, "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start")
+    first, *quick = (partial(_planned, planner=name) for name in names)
+    return with_less_penalty(plan, first, quick, room)
 
 
 def colour(problem: Problem) -> Plan:
