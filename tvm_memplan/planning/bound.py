@@ -92,10 +92,12 @@ def _bounds(problem: Problem, chosen: Sequence[int], weight: dict[int, int]) -> 
         # Buffers of one live range each that are alive together in pairs are all alive at one step; others need not.
         several = any(len(problem.buffers[i].live_ranges) > 1 for i in weight)
         apart = any(i in weight and j in weight for i, j in problem.separate)
-        if not several and not apart:
-            return
-    best, clique = heaviest_clique(problem, weight)
-    yield Bound(best, "clique", None, clique)
+        if several or apart:
+            best, clique = heaviest_clique(problem, weight, floor=best)
+            yield Bound(best, "clique", None, clique)
+    else:
+        best, clique = heaviest_clique(problem, weight)
+        yield Bound(best, "clique", None, clique)
 
 
 def granule(problem: Problem, members: Sequence[int], pool: Pool | None = None) -> int:

@@ -26,10 +26,10 @@ MOST_SEARCHED = 5000
 
 #: How often the local search starts again, and how many buffers each of the searches may look at, all in all.
 RESTARTS = 100
-EFFORT = 200_000
+EFFORT = 100_000
 
 
-def heaviest_clique(problem: Problem, weight: Mapping[int, int]) -> tuple[int, tuple[int, ...]]:
+def heaviest_clique(problem: Problem, weight: Mapping[int, int], floor: int = 0) -> tuple[int, tuple[int, ...]]:
     """Return the weight of the heaviest clique that was found, and its buffers, ascending.
 
     Parameters
@@ -39,15 +39,19 @@ def heaviest_clique(problem: Problem, weight: Mapping[int, int]) -> tuple[int, t
         in-place pair do not, as they may overlap.
     weight : mapping of int to int
         Bytes that each buffer counts, by index; buffers of no weight do not count.
+    floor : int
+        Only a heavier clique is wanted; nothing, of weight 0, is returned where none is found.
     """
     order = sorted((i for i in weight if weight[i]), key=lambda i: (-weight[i], i))
     if not order or (len(order) > MOST_SEARCHED and problem.conflicts is None):
         return sum(weight[i] for i in order[:1]), tuple(order[:1])
-    near = _graph(problem, order)
+    order, near = _promising(order, _graph(problem, order), weight, floor)
+    if not order:
+        return 0, ()
     if len(order) > MOST_SEARCHED:
         found = _greedy(near, [weight[i] for i in order])
     else:
-        search = _Search([weight[i] for i in order], near)
+        search = _Search([weight[i] for i in order], near, floor)
         if problem.conflicts is not None:
             search.chordal(near)
         search.greedy()
@@ -61,11 +65,11 @@ def heaviest_clique(problem: Problem, weight: Mapping[int, int]) -> tuple[int, t
 class _Search:
     """The heaviest clique so far, and ways to a heavier one. Vertices are numbered by descending weight."""
 
-    def __init__(self, weight: list[int], near: list[Indices]) -> None:
+    def __init__(self, weight: list[int], near: list[Indices], floor: int) -> None:
         self.weight = weight
         self.near = [_packed(js, len(near)) for js in near]
         self.best = 0
-        self.record = 0
+        self.record = floor
 
     def offer(self, clique: int) -> int:
         """Keep a clique if it is the heaviest; return its weight."""
@@ -173,6 +177,21 @@ def _bits(members: int) -> Iterator[int]:
         low = members & -members
         yield low.bit_length() - 1
         members ^= low
+
+
+def _promising(
+    order: list[int], near: list[Indices], weight: Mapping[int, int], floor: int
+) -> tuple[list[int], list[Indices]]:
+    """Leave out, until nothing changes, who does not weigh more than `floor` even with all its neighbours."""
+    while True:
+        own = [weight[i] for i in order]
+        kept = [k for k, js in enumerate(near) if own[k] + sum(own[j] for j in js.tolist()) > floor]
+        if len(kept) == len(order):
+            return order, near
+        index = np.full(len(order), -1, dtype=np.int64)
+        index[kept] = range(len(kept))
+        order, near = [order[k] for k in kept], [index[near[k]] for k in kept]
+        near = [js[js >= 0] for js in near]
 
 
 def _packed(members: Indices, count: int) -> int:

@@ -80,7 +80,7 @@ def _apart(
     problem = replace(plan.problem, separate=plan.problem.separate | pairs, penalties=frozenset())
     for planner in planners:
         with suppress(DoesNotFit):
-            made = Plan(plan.problem, planner(problem).placements, plan.planner)
+            made = replace(plan, placements=planner(problem).placements)
             if all(made.pool_sizes[name] <= limit for name, limit in limits.items()):
                 return made
     return None
@@ -109,8 +109,7 @@ class _Moves:
             for i in paying:
                 better = self.cheaper(i, plan)
                 if better is not None:
-                    places = [*plan.placements[:i], better, *plan.placements[i + 1 :]]
-                    plan = Plan(self.problem, tuple(places), plan.planner)
+                    plan = replace(plan, placements=(*plan.placements[:i], better, *plan.placements[i + 1 :]))
                     moved = True
         return plan
 

@@ -8,6 +8,7 @@ naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
@@ -129,8 +130,7 @@ WHEN_LARGE = [
 
 
 def _planned(problem: Problem, planner: str) -> Plan:
-    made = PLANNERS[planner](without_granularity(problem))
-    return Plan(problem, made.placements, made.planner)
+    return replace(PLANNERS[planner](without_granularity(problem)), problem=problem)
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:
