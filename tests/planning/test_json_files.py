@@ -170,8 +170,11 @@ def test_files_are_told_apart_by_their_contents(tmp_path):
     (tmp_path / "model.json").write_text('{"root": 1, "nodes": []}')
     with pytest.raises(BadInput, match=r"model\.json: neither 'tvm-memplan/problem' nor"):
         read_problem(tmp_path / "model.json")
-    names = ("p.json", "plan.json", "p.csv", "model.json", "missing.json", "model.tflite")
-    assert [is_problem_file(tmp_path / name) for name in names] == [True, True, True, False, False, False]
+    (tmp_path / "cut.json").write_text(json.dumps(FULL)[:-20])
+    names = ("p.json", "plan.json", "p.csv", "cut.json", "model.json", "missing.json", "model.tflite")
+    assert [is_problem_file(tmp_path / name) for name in names] == [True, True, True, True, False, False, False]
+    with pytest.raises(BadInput, match=r"cut\.json:1: not JSON"):
+        read_problem(tmp_path / "cut.json")
 
 
 def test_the_end_of_a_name_says_what_a_plan_is_written_as():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
 
 from tvm_memplan.errors import BadInput
@@ -36,18 +38,19 @@ def read_problem(path: str | Path) -> Problem:
 
 
 def is_problem_file(path: str | Path) -> bool:
-    """Whether a file holds a problem, as told by its name, and in case of JSON (models can be JSON, too) by its fields.
+    """Whether a file is meant as a problem: any ``.csv``, and a ``.json`` that names one of our formats or is PyPTO's.
 
-    False for whatever cannot be read: then it is for the reader of models to say so.
+    Models can be JSON, too, and large, so the text is only searched for those names. False for whatever cannot be read:
+    then it is for the reader of models to say so.
     """
     suffix = Path(path).suffix.lower()
     if suffix != ".json":
         return suffix == ".csv"
-    try:
-        document = parse(read_text(path), str(path))
-        return isinstance(document.value, dict) and (_ours(document) or _pypto(document))
-    except BadInput:
-        return False
+    with suppress(BadInput):
+        text = read_text(path)
+        ours = any(json.dumps(name) in text for name in (PROBLEM, PLAN))
+        return ours or all(f'"{name}"' in text for name in ("schema_version", "pypto_structure", "problem"))
+    return False
 
 
 def plan_text(plan: Plan, path: str | Path) -> str:
