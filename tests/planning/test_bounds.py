@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.planning.strategies import spans
-from tvm_memplan.planning import clique
+from tvm_memplan.planning import clique_search
 from tvm_memplan.planning.bound import bound, naive
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Buffer, LiveRange, Pool, Problem, round_up
@@ -111,7 +111,7 @@ def test_the_heaviest_clique_of_a_small_graph_is_found(seed):
 def test_each_search_alone_finds_a_clique(monkeypatch):
     problem = random_graph(7, 60, 0.6)
     best = bound(problem).bytes
-    monkeypatch.setattr(clique, "EFFORT", 0)
+    monkeypatch.setattr(clique_search, "EFFORT", 0)
     assert 0 < bound(problem).bytes <= best
 
 

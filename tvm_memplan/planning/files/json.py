@@ -32,26 +32,24 @@ whoever reads the file without this package. A plan that is read is judged befor
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tvm_memplan.errors import BadInput, BadPlan, BadProblem
+from tvm_memplan.errors import BadInput, BadPlan
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.files.fields import Field, parse
+from tvm_memplan.planning.files.json_problem import PROBLEM_FIELDS, place_fields, place_of, problem_fields, problem_of
 from tvm_memplan.planning.files.text import read_text
-from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Pool, Problem, View
+from tvm_memplan.planning.model import Placement, Plan, Problem
 
 PROBLEM = "tvm-memplan/problem"
 PLAN = "tvm-memplan/plan"
 VERSION = 1
 
-_PROBLEM_FIELDS = ("pools", "buffers", "conflicts", "separate", "in_place", "views", "penalties")
-
 
 def problem_to_json(problem: Problem) -> str:
     """Return a problem as JSON text that ends in a newline."""
-    return _text({"format": PROBLEM, "version": VERSION, **_problem_fields(problem)})
+    return _text({"format": PROBLEM, "version": VERSION, **problem_fields(problem)})
 
 
 def plan_to_json(plan: Plan) -> str:
@@ -63,9 +61,9 @@ def plan_to_json(plan: Plan) -> str:
             "format": PLAN,
             "version": VERSION,
             "planner": plan.planner,
-            "problem": _problem_fields(plan.problem),
-            "placements": [{"name": buffer.name, **_place_fields(place)} for buffer, place in named],
-            "views": [{"name": view.name, **_place_fields(place)} for view, place in views],
+            "problem": problem_fields(plan.problem),
+            "placements": [{"name": buffer.name, **place_fields(place)} for buffer, place in named],
+            "views": [{"name": view.name, **place_fields(place)} for view, place in views],
         }
     )
 
@@ -80,8 +78,8 @@ def problem_from(document: Field) -> Problem:
     if document.has("format") and document["format"].value == PLAN:
         return plan_from(document).problem
     _check_head(document, PROBLEM)
-    document.only("format", "version", *_PROBLEM_FIELDS)
-    return _problem(document)
+    document.only("format", "version", *PROBLEM_FIELDS)
+    return problem_of(document)
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -98,7 +96,7 @@ def plan_from(document: Field) -> Plan:
     """Read and judge a plan from a parsed document."""
     _check_head(document, PLAN)
     document.only("format", "version", "planner", "problem", "placements", "views")
-    problem = _problem(document["problem"].only(*_PROBLEM_FIELDS))
+    problem = problem_of(document["problem"].only(*PROBLEM_FIELDS))
     pools = {pool.name for pool in problem.pools}
     places = _placements(document, "placements", [buffer.name for buffer in problem.buffers], pools)
     plan = Plan(problem, tuple(places), document["planner"].text())
@@ -118,163 +116,11 @@ def _text(fields: dict[str, Any]) -> str:
     return json.dumps(fields, indent=1) + "\n"
 
 
-def _problem_fields(problem: Problem) -> dict[str, Any]:
-    names = [buffer.name for buffer in problem.buffers]
-
-    def pairs(of: Iterable[tuple[int, int]]) -> list[list[str]]:
-        return [[names[i], names[j]] for i, j in sorted(of)]
-
-    return {
-        "pools": [
-            {
-                "name": pool.name,
-                "capacity_bytes": pool.capacity,
-                "alignment_bytes": pool.alignment,
-                "granularity_bytes": pool.granularity,
-                "scopes": list(pool.scopes),
-            }
-            for pool in problem.pools
-        ],
-        "buffers": [
-            {
-                "name": buffer.name,
-                "size_bytes": buffer.size,
-                "live_ranges_steps": [[live.start, live.stop] for live in buffer.live_ranges],
-                "alignment_bytes": buffer.alignment,
-                "scope": buffer.scope,
-                "kind": buffer.kind.value,
-                "pools": list(buffer.pools),
-                "pinned": buffer.pinned and _place_fields(buffer.pinned),
-                "operator": buffer.operator,
-            }
-            for buffer in problem.buffers
-        ],
-        "conflicts": None if problem.conflicts is None else pairs(problem.conflicts),
-        "separate": pairs(problem.separate),
-        "in_place": pairs(problem.in_place),
-        "views": [
-            {"name": view.name, "root": names[view.root], "offset_bytes": view.offset, "size_bytes": view.size}
-            for view in problem.views
-        ],
-        "penalties": [{"buffers": [names[i], names[j]], "cost": cost} for i, j, cost in sorted(problem.penalties)],
-    }
-
-
-def _place_fields(place: Placement) -> dict[str, Any]:
-    return {"pool": place.pool, "offset_bytes": place.offset}
-
-
 def _check_head(document: Field, wanted: str) -> None:
     if not document.has("format") or document["format"].value != wanted:
         raise document.error(f"field 'format' must be {wanted!r}")
     if document["version"].value != VERSION:
         raise document["version"].error(f"must be {VERSION}, got {document['version'].value!r}")
-
-
-def _problem(document: Field) -> Problem:
-    buffers = tuple(_buffer(field) for field in document["buffers"])
-    index: dict[str, int] = {}
-    for field, buffer in zip(document["buffers"], buffers):
-        if buffer.name in index:
-            raise field["name"].error(f"{buffer.name!r} is already buffers[{index[buffer.name]}]")
-        index[buffer.name] = len(index)
-
-    def at(field: Field) -> int:
-        if field.text() not in index:
-            raise field.error(f"there is no buffer {field.value!r}")
-        return index[field.text()]
-
-    def pairs(key: str) -> frozenset[tuple[int, int]]:
-        found = [(field, [at(item) for item in field.several(2)]) for field in document.items(key)]
-        for field, (i, j) in found:
-            if i == j:
-                raise field.error("must be two different buffers")
-        return frozenset((i, j) for _, (i, j) in found)
-
-    def ordered(key: str) -> frozenset[tuple[int, int]]:
-        return frozenset((min(pair), max(pair)) for pair in pairs(key))
-
-    def penalty(field: Field) -> tuple[int, int, int]:
-        i, j = sorted(at(item) for item in field.only("buffers", "cost")["buffers"].several(2))
-        if i == j:
-            raise field["buffers"].error("must be two different buffers")
-        return i, j, field["cost"].integer(1)
-
-    try:
-        return Problem(
-            buffers,
-            tuple(_pool(field) for field in document["pools"]),
-            ordered("conflicts") if document.has("conflicts") else None,
-            ordered("separate"),
-            pairs("in_place"),
-            tuple(_view(field, at) for field in document.items("views")),
-            frozenset(penalty(field) for field in document.items("penalties")),
-        )
-    except BadProblem as error:
-        raise document.error(str(error)) from error
-
-
-def _pool(field: Field) -> Pool:
-    field.only("name", "capacity_bytes", "alignment_bytes", "granularity_bytes", "scopes")
-    return Pool(
-        field["name"].text(),
-        field["capacity_bytes"].integer() if field.has("capacity_bytes") else None,
-        field["alignment_bytes"].alignment() if field.has("alignment_bytes") else 1,
-        tuple(item.text() for item in field["scopes"]) if field.has("scopes") else ("global",),
-        field["granularity_bytes"].alignment() if field.has("granularity_bytes") else 1,
-    )
-
-
-def _buffer(field: Field) -> Buffer:
-    field.only(
-        "name",
-        "size_bytes",
-        "live_ranges_steps",
-        "alignment_bytes",
-        "scope",
-        "kind",
-        "pools",
-        "pinned",
-        "operator",
-    )
-    kind = field["kind"].text() if field.has("kind") else Kind.ACTIVATION.value
-    if kind not in {known.value for known in Kind}:
-        raise field["kind"].error(f"must be one of {', '.join(known.value for known in Kind)}, got {kind!r}")
-    try:
-        return Buffer(
-            field["name"].text(),
-            field["size_bytes"].integer(),
-            live_ranges(field.items("live_ranges_steps")),
-            field["alignment_bytes"].alignment() if field.has("alignment_bytes") else 1,
-            field["scope"].text() if field.has("scope") else "global",
-            Kind(kind),
-            tuple(item.text() for item in field.items("pools")),
-            _place(field["pinned"].only("pool", "offset_bytes")) if field.has("pinned") else None,
-            field["operator"].text() if field.has("operator") else "",
-        )
-    except BadProblem as error:
-        raise field.error(str(error)) from error
-
-
-def live_ranges(fields: Iterable[Field]) -> tuple[LiveRange, ...]:
-    """Read ``[start, stop]`` pairs."""
-    found = []
-    for field in fields:
-        start, stop = field.several(2)
-        if stop.integer(None) <= start.integer(None):
-            raise field.error(f"the live range [{start.value}, {stop.value}) is empty")
-        found.append(LiveRange(start.value, stop.value))
-    return tuple(found)
-
-
-def _view(field: Field, at: Callable[[Field], int]) -> View:
-    field.only("name", "root", "offset_bytes", "size_bytes")
-    size, offset = field["size_bytes"].integer(), field["offset_bytes"].integer()
-    return View(field["name"].text(), at(field["root"]), offset, size)
-
-
-def _place(field: Field) -> Placement:
-    return Placement(field["pool"].text(), field["offset_bytes"].integer())
 
 
 def _placements(document: Field, key: str, names: list[str], pools: set[str]) -> list[Placement]:
@@ -287,7 +133,7 @@ def _placements(document: Field, key: str, names: list[str], pools: set[str]) ->
             raise name.error(f"{name.value!r} {'is placed twice' if name.value in found else 'is not in the problem'}")
         if field["pool"].text() not in pools:
             raise field["pool"].error(f"there is no pool {field['pool'].value!r}")
-        found[name.value] = _place(field)
+        found[name.value] = place_of(field)
     missing = next((name for name in names if name not in found), None)
     if missing is not None:
         raise BadInput(f"{document.source}: {key}: {missing!r} has no place")

@@ -49,7 +49,7 @@ def is_problem_file(path: str | Path) -> bool:
     with suppress(BadInput):
         text = read_text(path)
         ours = any(json.dumps(name) in text for name in (PROBLEM, PLAN))
-        return ours or all(f'"{name}"' in text for name in ("schema_version", "pypto_structure", "problem"))
+        return ours or all(f'"{name}"' in text for name in ("schema_version", "problem"))
     return False
 
 
