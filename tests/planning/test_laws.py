@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given, settings
@@ -200,8 +200,11 @@ def test_the_judge_agrees_with_bytes_painted_one_by_one(problem, data):
 @few
 def test_the_peak_names_buffers_that_are_alive_there(problem):
     found = bound(problem)
-    assert found.kind == "pressure"
     buffers = problem.buffers
+    if found.kind == "clique":  # heavier than any one step: through several live ranges or separate buffers
+        conflicts = Conflicts(problem)
+        assert all(j in conflicts.of(i) for i, j in combinations(found.members, 2))
+        return
     alive = [i for i, b in enumerate(buffers) if any(r.start <= found.step < r.stop for r in b.live_ranges)]
     assert list(found.members) == alive
     assert planned(plan(problem), problem.pools[0]) >= found.bytes

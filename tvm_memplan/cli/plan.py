@@ -1,4 +1,4 @@
-"""``tvm-memplan plan FILE``: plans a problem from a CSV file, or a model, and prints figures and allocations."""
+"""``tvm-memplan plan FILE``: plans a problem from a CSV or JSON file, or a model; prints figures and allocations."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tvm_memplan.cli.options import add_json, add_planner, alignment, check_plan
 from tvm_memplan.cli.problems import ProblemFile
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.files import is_problem_file
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.report.json import to_json
 from tvm_memplan.report.text import report_text
@@ -30,14 +31,17 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     """Add the command to the parser."""
     parser = commands.add_parser("plan", help=SAYS, description=SAYS)
     parser.add_argument(
-        "file", metavar="FILE.csv|MODEL", help="minimalloc CSV, .tflite, .onnx, or a Relay module as text or JSON"
+        "file",
+        metavar="PROBLEM|MODEL",
+        help="minimalloc CSV, a problem or plan of ours as JSON, PyPTO JSON, .tflite, .onnx, or a Relay module as text "
+        "or JSON",
     )
     add_planner(parser)
     parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
     parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
     parser.add_argument("--target", help="TVM target for a model (default: C for a microcontroller)")
     parser.add_argument("--all", action="store_true", help="print every allocation, not only the 40 largest")
-    parser.add_argument("-o", "--output", metavar="OUT.csv", help="write the problem with its offsets, for a CSV file")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the offsets of a problem file, as .csv or .json")
     add_json(parser, "the report")
     parser.set_defaults(run=run)
     return parser
@@ -45,23 +49,30 @@ def add(commands: Commands) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Plan and print; 1 when a capacity is given and the plan is larger."""
-    problem_file = Path(options.file).suffix.lower() == ".csv"
+    problem_file = is_problem_file(options.file)
     if options.output and not problem_file:
         raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
     if options.target is not None and problem_file:
         raise BadInput(f"--target is for models, and {options.file} is a problem file")
+    if options.output and Path(options.output).suffix.lower() not in (".csv", ".json"):
+        raise BadInput(f"-o {options.output}: offsets are written as .csv or .json, by the end of the name")
     check_planner(options.planner)
     source = ProblemFile(options.file) if problem_file else Model(options.file, options.target)
+    if isinstance(source, ProblemFile) and source.own_pools and (options.capacity or options.align > 1):
+        raise BadInput(f"{options.file} brings its own pools, so --capacity and --align have nothing to say")
     board = _arena(options.capacity, options.align) if options.capacity else None
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
     with progress(f"planning {options.file}"):
-        report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
+        if isinstance(source, ProblemFile) and source.own_pools:
+            report = source.plan(pools, options.planner)
+        else:
+            report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
     verdict = judge_budget(report, board) if board else None
     fits = verdict is None or verdict.fits
     if options.json:
         write_file(options.json, to_json(report))
     if isinstance(source, ProblemFile) and options.output and fits:
-        write_file(options.output, source.offsets())
+        write_file(options.output, source.offsets(options.output))
     print(report_text(report, rows=None if options.all else 40), end="")
     if verdict is not None and not fits:
         print(f"\n{verdict_text(verdict)}", end="")

@@ -1,4 +1,4 @@
-"""Planning problems from CSV files."""
+"""Planning problems from files."""
 
 from __future__ import annotations
 
@@ -11,26 +11,34 @@ from tvm_memplan.report.memory import MemoryReport
 
 
 class ProblemFile:
-    """A problem that was read; remembers the last plan of it."""
+    """A problem that was read; remembers the last plan of it.
+
+    Attributes
+    ----------
+    own_pools : bool
+        Whether the file says where its buffers go (JSON does, CSV does not).
+    """
 
     def __init__(self, path: str) -> None:
-        from tvm_memplan.planning.files import read_csv
+        from tvm_memplan.planning.files import read_problem
 
         self._name = Path(path).name
-        self._problem = read_csv(path)
+        self._problem = read_problem(path)
+        self.own_pools = Path(path).suffix.lower() != ".csv"
         self._plan: Plan | None = None
 
     def plan(self, pools: BoardPools, planner: str) -> MemoryReport:
-        """Plan into the activation pools; `DoesNotFit` when they are too small."""
+        """Plan into the activation pools, or into the file's own; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.planners import plan
         from tvm_memplan.report.build import memory_report
 
-        self._plan = plan(replace(self._problem, pools=pools.activations), planner=planner)
+        problem = self._problem if self.own_pools else replace(self._problem, pools=pools.activations)
+        self._plan = plan(problem, planner=planner)
         return memory_report(self._plan, model=self._name)
 
-    def offsets(self) -> str:
-        """Return the problem with the offsets of the last plan, as CSV text."""
-        from tvm_memplan.planning.files import plan_to_csv
+    def offsets(self, path: str) -> str:
+        """Return the last plan as text of the kind that the name `path` asks for."""
+        from tvm_memplan.planning.files import plan_text
 
         assert self._plan is not None
-        return plan_to_csv(self._plan)
+        return plan_text(self._plan, path)

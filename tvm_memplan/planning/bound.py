@@ -9,6 +9,11 @@ the arena, up to ``g`` changes no packing. Hence for a plan without pins ::
     <= planned   the arena, rounded up
     <= naive     all buffers stacked in order of descending alignment, the end rounded up
 
+Where alignments are mixed, the buffers of alignment ``a`` and more are looked at alone, too, for every ``a`` that
+occurs: of those that lie side by side, each but the topmost takes its size rounded up to ``a``, since the next one
+starts at a multiple of ``a``, and the topmost takes its size rounded up to ``g``. Taking away the largest difference of
+the two roundings that any of them has allows for any of them to be the topmost.
+
 The last step holds because planners fall back to that very stack. In descending order of alignment a stack wastes
 only the tails that a larger alignment makes, which is why naive is not simply the sum of the sizes.
 """
@@ -18,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.clique import heaviest_clique
 from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
+from tvm_memplan.planning.pressure import pressure
 
 
 @dataclass(frozen=True)
@@ -31,8 +37,9 @@ class Bound:
     bytes : int
         The bound.
     kind : str
-        "pressure": the largest sum alive at one step. "clique": the heaviest set of mutually conflicting
-        buffers that was found; there may be a heavier one, so it is a bound but perhaps not the best.
+        "pressure": the largest sum alive at one step. "clique": the heaviest set of buffers that was found of which
+        no two may share, be it for given conflicts, for several live ranges or because they are separate; there may
+        be a heavier one, so it is a bound but perhaps not the best.
     step : int or None
         Where the pressure is largest (the first such step); None for a clique.
     members : tuple of int
@@ -51,19 +58,46 @@ def bound(problem: Problem, members: Iterable[int] | None = None, pool: Pool | N
     Parameters
     ----------
     problem : Problem
-        Where the buffers and their conflicts are. Separations are left out, which keeps the bound valid; of an
-        in-place pair only the larger member counts.
+        Where the buffers and their conflicts are. Of an in-place pair only the larger member counts.
     members : iterable of int or None
         The buffers that share the arena; None means all.
     pool : Pool or None
         The pool they are put in; None counts with the smallest alignment among each buffer's candidates.
     """
     chosen = sorted(range(len(problem.buffers)) if members is None else set(members))
-    g = granule(problem, chosen, pool)
-    weight = {i: round_up(problem.buffers[i].size, g) for i in chosen}
+    align = {i: effective_alignment(problem, i, pool) for i in chosen}
+    least = min(align.values(), default=1)
+    best = Bound(0, "pressure" if problem.conflicts is None else "clique", None, ())
+    for a in sorted({*align.values(), least}):
+        own = [i for i in chosen if align[i] >= a]
+        weight = {i: round_up(problem.buffers[i].size, a) for i in own}
+        topmost = max((weight[i] - round_up(problem.buffers[i].size, least) for i in own), default=0)
+        for found in _bounds(problem, chosen, weight):
+            total = found.bytes - topmost
+            if total > best.bytes or (best.step is None and not best.members):
+                best = Bound(total, found.kind, found.step, found.members)
+    return best
+
+
+def _bounds(problem: Problem, chosen: Sequence[int], weight: dict[int, int]) -> Iterable[Bound]:
+    """Yield the bounds of weighted buffers that must lie side by side, however they are found."""
     if problem.conflicts is None:
-        return _pressure(problem, weight)
-    return _clique(problem, weight)
+        best, step = pressure(problem, weight)
+        alive = (
+            i
+            for i in chosen
+            if step is not None and any(r.start <= step < r.stop for r in problem.buffers[i].live_ranges)
+        )
+        yield Bound(best, "pressure", step, tuple(alive))
+        # Buffers of one live range each that are alive together in pairs are all alive at one step; others need not.
+        several = any(len(problem.buffers[i].live_ranges) > 1 for i in weight)
+        apart = any(i in weight and j in weight for i, j in problem.separate)
+        if several or apart:
+            best, clique = heaviest_clique(problem, weight, floor=best)
+            yield Bound(best, "clique", None, clique)
+    else:
+        best, clique = heaviest_clique(problem, weight)
+        yield Bound(best, "clique", None, clique)
 
 
 def granule(problem: Problem, members: Sequence[int], pool: Pool | None = None) -> int:
@@ -72,10 +106,14 @@ def granule(problem: Problem, members: Sequence[int], pool: Pool | None = None) 
 
 
 def effective_alignment(problem: Problem, index: int, pool: Pool | None = None) -> int:
-    """Return the larger of a buffer's alignment and that of the pool (or of its least aligned candidate)."""
+    """Return the larger of a buffer's alignment and the pool's (or the least of its candidates'), granularity included.
+
+    A granularity acts as an alignment: where all offsets are multiples of it, rounding sizes up to it changes only
+    the end of the arena.
+    """
     buffer = problem.buffers[index]
-    of_pool = pool.alignment if pool else min(p.alignment for p in problem.candidates(buffer))
-    return max(buffer.alignment, of_pool)
+    pools = (pool,) if pool else problem.candidates(buffer)
+    return max(buffer.alignment, min(max(p.alignment, p.granularity) for p in pools))
 
 
 def stack(problem: Problem, members: Sequence[int], pool: Pool | None = None) -> tuple[dict[int, int], int]:
@@ -100,105 +138,3 @@ def planned(plan: Plan, pool: Pool) -> int:
     """Return the bytes of one pool's arena, counted with the same granule as `bound` and `naive`."""
     members = [i for i, place in enumerate(plan.placements) if place.pool == pool.name]
     return round_up(plan.size(pool.name), granule(plan.problem, members, pool))
-
-
-def _pressure(problem: Problem, weight: dict[int, int]) -> Bound:
-    """Sweep over the steps at which something is born or dies; deaths first, as live ranges are half-open."""
-    partners = {i: js for i, js in Conflicts(problem).partners.items() if i in weight}
-    events = sorted(
-        (time, born, i)
-        for i in weight
-        for span in problem.buffers[i].live_ranges
-        for time, born in ((span.start, True), (span.stop, False))
-    )
-    alive: dict[int, None] = {}
-    best, step = 0, min((time for time, _, _ in events), default=None)
-    total = 0
-    for k, (time, born, i) in enumerate(events):
-        if born:
-            alive[i] = None
-            total += weight[i]
-        else:
-            del alive[i]
-            total -= weight[i]
-        # `total` counts both of a pair, so it can only be too large: look closer when it would be a new record.
-        last = k + 1 == len(events) or events[k + 1][0] != time
-        if last and total > best:
-            exact = total - _shared(alive, partners, weight) if partners else total
-            if exact > best:
-                best, step = exact, time
-    members = tuple(
-        i for i in weight if step is not None and any(r.start <= step < r.stop for r in problem.buffers[i].live_ranges)
-    )
-    return Bound(best, "pressure", step, members)
-
-
-def _shared(alive: Iterable[int], partners: dict[int, frozenset[int]], weight: dict[int, int]) -> int:
-    """Return what in-place pairs among `alive` can save at most, group by connected group."""
-    left = {i for i in alive if i in partners}
-    saved = 0
-    while left:
-        group, todo = set(), [left.pop()]
-        while todo:
-            i = todo.pop()
-            group.add(i)
-            met = partners[i] & left
-            left -= met
-            todo.extend(met)
-        saved += sum(weight[i] for i in group) - _side_by_side(group, partners, weight)
-    return saved
-
-
-def _side_by_side(group: set[int], partners: dict[int, frozenset[int]], weight: dict[int, int]) -> int:
-    """Return the heaviest choice of buffers of which no two are partners: those must lie side by side."""
-    if len(group) > 24:  # the largest alone is a choice too, and the rest takes exponential time
-        return max(weight[i] for i in group)
-    most = max(group, key=lambda i: (len(partners[i] & group), i), default=None)
-    if most is None or not partners[most] & group:
-        return sum(weight[i] for i in group)
-    rest = group - {most}
-    return max(
-        weight[most] + _side_by_side(rest - partners[most], partners, weight), _side_by_side(rest, partners, weight)
-    )
-
-
-def _clique(problem: Problem, weight: dict[int, int]) -> Bound:
-    """Find a heavy clique among given conflicts.
-
-    Maximum cardinality search visits the graph so that, if it is chordal (as conflicts that come from intervals of
-    time are), every maximal clique is some buffer with its neighbours visited before it (Tarjan and Yannakakis,
-    SIAM J. Comput. 1984). Elsewhere such a set is thinned out to a clique, heaviest first.
-    """
-    # Members of an in-place pair may overlap, so they cannot both be counted: not an edge here.
-    near: dict[int, set[int]] = {i: set() for i in weight}
-    in_place = {(min(pair), max(pair)) for pair in problem.in_place}
-    for i, j in (problem.conflicts or frozenset()) - in_place:
-        if i in near and j in near:
-            near[i].add(j)
-            near[j].add(i)
-    best: tuple[int, tuple[int, ...]] = (0, ())
-    visited: dict[int, int] = {i: 0 for i in weight}
-    buckets: list[dict[int, None]] = [dict.fromkeys(weight)]
-    done: set[int] = set()
-    top = 0
-    for _ in weight:
-        while not buckets[top]:
-            top -= 1
-        i = next(iter(buckets[top]))
-        del buckets[top][i]
-        clique = [i]
-        for j in sorted(near[i] & done, key=lambda j: (-weight[j], j)):
-            if all(k in near[j] for k in clique):
-                clique.append(j)
-        total = sum(weight[j] for j in clique)
-        if total > best[0]:
-            best = total, tuple(sorted(clique))
-        done.add(i)
-        for j in sorted(near[i] - done):
-            del buckets[visited[j]][j]
-            visited[j] += 1
-            if visited[j] == len(buckets):
-                buckets.append({})
-            buckets[visited[j]][j] = None
-        top = min(top + 1, len(buckets) - 1)
-    return Bound(best[0], "clique", None, best[1])

@@ -6,6 +6,8 @@ It looks at every pair of buffers and shares no code with whatever made the plan
     in conflict                  <=>  given as such (or, when nothing is given, alive at one step), or separate;
                                       an in-place pair may have bytes in common if both start at one offset
 
+Sizes need no rounding to a pool's granularity here: offsets are multiples of it, so whole granules lie apart if and
+only if the bytes in them do. Views have no places of their own and penalties forbid nothing, so both are left out.
 It only knows the values of `tvm_memplan.planning.model`. Keep it short enough to be checked by reading.
 """
 
@@ -47,11 +49,16 @@ def _violations(plan: Plan) -> Iterator[str]:
             yield f"{where}: it is pinned at offset {buffer.pinned.offset} of pool {buffer.pinned.pool!r}"
         if place.offset < 0:
             yield f"{where}: the offset is negative"
-        for what, alignment in (("its", buffer.alignment), ("the pool's", pool.alignment)):
+        for what, alignment in (
+            ("its alignment", buffer.alignment),
+            ("the pool's alignment", pool.alignment),
+            ("the pool's granularity", pool.granularity),
+        ):
             if place.offset % alignment:
-                yield f"{where}: not a multiple of {what} alignment {alignment}"
-        if pool.capacity is not None and place.offset + buffer.size > pool.capacity:
-            yield f"{where}: its {buffer.size} bytes end beyond the capacity of {pool.capacity} bytes"
+                yield f"{where}: not a multiple of {what} {alignment}"
+        size = -(-buffer.size // pool.granularity) * pool.granularity
+        if pool.capacity is not None and place.offset + size > pool.capacity:
+            yield f"{where}: its {size} bytes end beyond the capacity of {pool.capacity} bytes"
     for i, j in _pairs(plan):
         one, two = plan.problem.buffers[i], plan.problem.buffers[j]
         a, b = plan.placements[i], plan.placements[j]

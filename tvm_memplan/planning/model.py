@@ -14,6 +14,9 @@ alignments are exact Python integers in **bytes**; times are **steps**, and a li
 A `Problem` says which buffers there are, where they may go and who may not share bytes with whom: buffers
 whose live ranges overlap, or, when ``conflicts`` is given, exactly those pairs. A `Plan` is a problem and one
 `Placement` per buffer; it proves nothing by itself, `tvm_memplan.planning.check.check_plan` judges it.
+
+What must share is no buffer of its own but a `View`: a further name for bytes of a buffer, whose place follows from
+that buffer's. So planners need to know nothing of it; `tvm_memplan.planning.aliases.share` makes views of buffers.
 """
 
 from __future__ import annotations
@@ -41,9 +44,9 @@ def round_up(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
 
 
-def _check_alignment(owner: str, alignment: int) -> None:
+def _check_alignment(owner: str, alignment: int, what: str = "alignment") -> None:
     if alignment < 1 or alignment & (alignment - 1):
-        raise BadProblem(f"{owner}: alignment must be a power of two, got {alignment}")
+        raise BadProblem(f"{owner}: {what} must be a power of two, got {alignment}")
 
 
 @dataclass(frozen=True, order=True)
@@ -138,17 +141,47 @@ class Pool:
         Bytes, a power of two: every offset in it is a multiple of this, and so is its base address.
     scopes : tuple of str
         The scopes whose buffers it may hold.
+    granularity : int
+        Bytes, a power of two: memory is handed out in whole granules, so every offset is a multiple of this, and
+        every size, the arena's included, counts as rounded up to it.
     """
 
     name: str
     capacity: int | None = None
     alignment: int = 1
     scopes: tuple[str, ...] = ("global",)
+    granularity: int = 1
 
     def __post_init__(self) -> None:
         if self.capacity is not None and self.capacity < 0:
             raise BadProblem(f"pool {self.name!r}: capacity must not be negative, got {self.capacity} bytes")
         _check_alignment(f"pool {self.name!r}", self.alignment)
+        _check_alignment(f"pool {self.name!r}", self.granularity, "granularity")
+
+
+@dataclass(frozen=True)
+class View:
+    """A further name for bytes of a buffer: an alias at a fixed distance from its root.
+
+    The root is alive for as long as any view of it (whoever makes the problem sees to that), so a view needs no live
+    ranges and takes no bytes of its own.
+
+    Parameters
+    ----------
+    name : str
+        Unique among the views and buffers of its problem.
+    root : int
+        The index of the buffer whose bytes these are.
+    offset : int
+        Bytes from the start of the root.
+    size : int
+        Bytes; a view ends where its root does, or earlier.
+    """
+
+    name: str
+    root: int
+    offset: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -169,6 +202,12 @@ class Problem:
     in_place : frozenset of (int, int)
         Pairs ``(output, input)`` in which the output may start at the very offset of its dying input, although
         both are alive at one step. They may also lie apart, but not overlap in any other way.
+    views : tuple of View
+        Further names for bytes of buffers.
+    penalties : frozenset of (int, int, int)
+        ``(i, j, cost)`` with ``i < j`` and a positive cost: sharing a byte is allowed but costs something (a barrier,
+        a lost overlap of two units). Costs have no unit, they are only compared with each other. Among plans of one
+        size the cheapest is wanted; a penalty of buffers that are in conflict anyway says nothing.
     """
 
     buffers: tuple[Buffer, ...]
@@ -176,10 +215,12 @@ class Problem:
     conflicts: frozenset[tuple[int, int]] | None = None
     separate: frozenset[tuple[int, int]] = frozenset()
     in_place: frozenset[tuple[int, int]] = frozenset()
+    views: tuple[View, ...] = ()
+    penalties: frozenset[tuple[int, int, int]] = frozenset()
 
     def __post_init__(self) -> None:
         for what, names in (
-            ("buffer", [b.name for b in self.buffers]),
+            ("buffer", [*(b.name for b in self.buffers), *(v.name for v in self.views)]),
             ("pool", [p.name for p in self.pools]),
         ):
             if len(set(names)) != len(names):
@@ -207,6 +248,22 @@ class Problem:
         for i, j in self.in_place:
             if i == j or not (0 <= i < count and 0 <= j < count):
                 raise BadProblem(f"in-place pair ({i}, {j}) must be two different indices below {count}")
+        for view in self.views:
+            if not 0 <= view.root < count:
+                raise BadProblem(f"view {view.name!r}: root {view.root} must be an index below {count}")
+            root = self.buffers[view.root]
+            if view.offset < 0 or view.size < 0 or view.offset + view.size > root.size:
+                raise BadProblem(
+                    f"view {view.name!r}: bytes [{view.offset}, {view.offset + view.size}) do not lie in the "
+                    f"{root.size} bytes of {root.name!r}"
+                )
+        for i, j, cost in self.penalties:
+            if not 0 <= i < j < count or cost < 1:
+                raise BadProblem(
+                    f"penalty ({i}, {j}, {cost}) must be two indices i < j below {count} and a positive cost"
+                )
+        if len({penalty[:2] for penalty in self.penalties}) < len(self.penalties):
+            raise BadProblem("two penalties are for the same pair of buffers")
 
     def candidates(self, buffer: Buffer) -> tuple[Pool, ...]:
         """The pools that may hold `buffer`, in order of preference."""
@@ -244,11 +301,28 @@ class Plan:
 
     @cached_property
     def pool_sizes(self) -> dict[str, int]:
-        """Bytes that each pool's arena needs: the highest end of any buffer in it, not rounded."""
+        """Bytes that each pool's arena needs: the highest end of any buffer in it, in whole granules of the pool."""
         sizes = {pool.name: 0 for pool in self.problem.pools}
         for buffer, place in zip(self.problem.buffers, self.placements):
             sizes[place.pool] = max(sizes[place.pool], place.offset + buffer.size)
-        return sizes
+        return {pool.name: round_up(sizes[pool.name], pool.granularity) for pool in self.problem.pools}
+
+    @property
+    def view_placements(self) -> tuple[Placement, ...]:
+        """Where each view of the problem lies, in the problem's order."""
+        roots = [self.placements[view.root] for view in self.problem.views]
+        return tuple(Placement(at.pool, at.offset + v.offset) for at, v in zip(roots, self.problem.views))
+
+    @cached_property
+    def penalty(self) -> int:
+        """The sum of the penalties of all pairs that share a byte."""
+        return sum(cost for i, j, cost in self.problem.penalties if self.share(i, j))
+
+    def share(self, i: int, j: int) -> bool:
+        """Whether buffers `i` and `j` have a byte in common."""
+        a, b = self.placements[i], self.placements[j]
+        ends = a.offset + self.problem.buffers[i].size, b.offset + self.problem.buffers[j].size
+        return a.pool == b.pool and max(a.offset, b.offset) < min(ends)
 
     def size(self, pool: str | None = None) -> int:
         """Bytes of one pool's arena, or of all of them together."""

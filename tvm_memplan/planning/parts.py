@@ -31,6 +31,12 @@ def part(problem: Problem, members: Sequence[int]) -> Problem:
         None if problem.conflicts is None else ordered(problem.conflicts),
         ordered(problem.separate),
         kept(problem.in_place),
+        tuple(replace(view, root=index[view.root]) for view in problem.views if view.root in index),
+        frozenset(
+            (min(index[i], index[j]), max(index[i], index[j]), cost)
+            for i, j, cost in problem.penalties
+            if i in index and j in index
+        ),
     )
 
 

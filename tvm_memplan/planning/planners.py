@@ -1,22 +1,27 @@
 """Planners by name: each is a function from `Problem` to `Plan`, and `plan` runs one and has it judged.
 
 Every planner honours alignments, capacities in order of preference, pinned and separate buffers, and in-place pairs;
-without pins, naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
+what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins,
+naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.bound import bound, effective_alignment
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.granularity import without_granularity
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
 from tvm_memplan.planning.pack import Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.parts import part, parts
+from tvm_memplan.planning.penalties import with_less_penalty
 from tvm_memplan.planning.search import improve, moves_for
 
 
@@ -49,13 +54,30 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
     if planner not in PLANNERS:
         raise BadInput(f"no planner is called {planner!r}; there are {', '.join(PLANNERS)}")
     _check_pins(problem)
-    made = PLANNERS[planner](problem)
+    made = less_penalty(_planned(problem, planner), planner)
     check_plan(made)
     return made
 
 
+def less_penalty(plan: Plan, planner: str, room: Mapping[str, int] | None = None) -> Plan:
+    """Return a plan of the same problem with as little penalty as is found, not judged.
+
+    Parameters
+    ----------
+    plan : Plan
+        A right plan.
+    planner : str
+        What made it, one of `PLANNERS`.
+    room : mapping of str to int or None
+        Bytes up to which each pool's arena may grow for it; None for not at all.
+    """
+    names = (planner, "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start")
+    first, *quick = (partial(_planned, planner=name) for name in names)
+    return with_less_penalty(plan, first, quick, room)
+
+
 def colour(problem: Problem) -> Plan:
-    """Colour the conflict graph greedily, largest first, and stack the slots."""
+    """Colour the conflict graph, and stack or pack the slots: the best of several colourings."""
     return _finish(problem, colour_slots(Conflicts(problem)), "colour")
 
 
@@ -105,6 +127,10 @@ WHEN_LARGE = [
     ("size_then_start", True),
     ("start", False),
 ]
+
+
+def _planned(problem: Problem, planner: str) -> Plan:
+    return replace(PLANNERS[planner](without_granularity(problem)), problem=problem)
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:

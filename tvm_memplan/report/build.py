@@ -60,6 +60,10 @@ def memory_report(
         first, second = (problem.buffers[i].name for i in taken[0])
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         remarks.append(f"in place, on the bytes of a dying input: {first!r} over {second!r}{more}")
+    remarks += _view_notes(plan)
+    if problem.penalties:
+        most = sum(cost for _, _, cost in problem.penalties)
+        remarks.append(f"Penalties for sharing: {plan.penalty} of {most} are paid.")
     rows = [
         Allocation(
             buffer.name,
@@ -78,6 +82,17 @@ def memory_report(
     return MemoryReport(
         model, target, plan.planner, figures, tuple(rows), tuple(steps), tuple(left_alone), tuple(remarks)
     )
+
+
+def _view_notes(plan: Plan, most: int = 10) -> list[str]:
+    """Where the views lie; they are further names for rows of the table and have no rows of their own."""
+    views = plan.problem.views
+    notes = [
+        f"View {view.name!r} of {plan.problem.buffers[view.root].name!r}: {view.size} bytes at offset {place.offset} "
+        f"of pool {place.pool!r}."
+        for view, place in zip(views[:most], plan.view_placements)
+    ]
+    return [*notes, f"And {len(views) - most} views more."] if len(views) > most else notes
 
 
 def _figures(plan: Plan, pool: Pool, members: list[int], steps: Sequence[str]) -> PoolFigures:

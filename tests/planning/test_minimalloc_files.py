@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.files import plan_to_csv, problem_from_csv, problem_to_csv, read_csv
-from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem
+from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem, View
 from tvm_memplan.planning.planners import plan
 
 
@@ -144,3 +144,26 @@ def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
 def test_conflicts_without_live_ranges_cannot_be_written():
     with pytest.raises(BadInput, match="'a' has no live range"):
         problem_to_csv(Problem((Buffer("a", 4),), conflicts=frozenset()))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"pools": (Pool("x"), Pool("y"))}, "several pools"),
+        ({"separate": frozenset({(0, 1)})}, "separate pairs"),
+        ({"in_place": frozenset({(0, 1)})}, "in-place pairs"),
+        ({"conflicts": frozenset()}, "given conflicts"),
+        ({"views": (View("v", 0, 0, 1),)}, "views"),
+        ({"penalties": frozenset({(0, 1, 1)})}, "penalties"),
+    ],
+)
+def test_what_the_format_has_no_place_for_is_refused_and_not_lost(change, what):
+    buffers = (Buffer("a", 4, (LiveRange(0, 1),)), Buffer("b", 4, (LiveRange(1, 2),)))
+    with pytest.raises(BadInput, match=f"the problem has {what}, .* write JSON instead"):
+        problem_to_csv(Problem(buffers, **change))
+
+
+def test_a_plan_in_several_pools_is_refused():
+    buffers = (Buffer("a", 4, (LiveRange(0, 1),), pools=("x",)), Buffer("b", 4, (LiveRange(0, 1),), pools=("y",)))
+    with pytest.raises(BadInput, match="the plan uses pools x, y"):
+        plan_to_csv(plan(Problem(buffers, (Pool("x"), Pool("y")))))

@@ -20,6 +20,7 @@ offset                                  where it lies; ignored unless it is to b
 ===========  =========================  ======================================================================
 
 Gaps that keep a part of the buffer (``from-to@low:high``) are refused: a plan here knows whole buffers only.
+The format knows one pool and no pairs of buffers; `tvm_memplan.planning.files.json` knows everything.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.files.text import read_text
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
 
 # Python converts no more than 4300 digits; nothing that is measured has a tenth of these.
@@ -60,14 +62,7 @@ def read_csv(path: str | Path, *, pools: Sequence[Pool] = (Pool("arena"),), pin_
     BadInput
         The file cannot be read or is malformed; the message says in which line and column.
     """
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})") from error
-    return problem_from_csv(text, str(path), pools=pools, pin_offsets=pin_offsets)
+    return problem_from_csv(read_text(path), str(path), pools=pools, pin_offsets=pin_offsets)
 
 
 def problem_from_csv(
@@ -96,24 +91,48 @@ def problem_from_csv(
 
 
 def plan_to_csv(plan: Plan) -> str:
-    """Return the problem as CSV text with the planned offsets; see `problem_to_csv`."""
+    """Return the problem as CSV text with the planned offsets; see `problem_to_csv`.
+
+    Pairs need no place here, since the offsets keep them already; a plan in several pools does need one.
+    """
+    used = sorted({place.pool for place in plan.placements})
+    if len(used) > 1:
+        raise BadInput(f"the plan uses pools {', '.join(used)}, and the CSV format knows one: write JSON instead")
     return _to_csv(plan.problem, [place.offset for place in plan.placements])
 
 
 def problem_to_csv(problem: Problem) -> str:
     """Return a problem as CSV text, as `problem_from_csv` reads it.
 
-    Alignments and gaps have a column where there are any; pools, scopes and pairs have no place in the format.
-    Raises BadInput for a buffer whose live ranges are not known.
+    Alignments and gaps have a column where there are any. What describes pools and buffers to people (names of pools,
+    scopes, kinds, operators) has no place in the format and is left out. Raises BadInput for what would be lost and
+    make another problem of it: several pools, pins, given conflicts, pairs, views; and for a buffer without live range.
     """
+    _check_live_ranges(problem)
+    lost = {
+        "several pools": len(problem.pools) > 1,
+        "pinned buffers": any(buffer.pinned for buffer in problem.buffers),
+        "given conflicts": problem.conflicts is not None,
+        "separate pairs": bool(problem.separate),
+        "in-place pairs": bool(problem.in_place),
+        "views": bool(problem.views),
+        "penalties": bool(problem.penalties),
+    }
+    if any(lost.values()):
+        what = ", ".join(name for name, there in lost.items() if there)
+        raise BadInput(f"the problem has {what}, which the CSV format has no place for: write JSON instead")
     return _to_csv(problem, None)
+
+
+def _check_live_ranges(problem: Problem) -> None:
+    unknown = next((buffer.name for buffer in problem.buffers if not buffer.live_ranges), None)
+    if unknown is not None:
+        raise BadInput(f"buffer {unknown!r} has no live range, which the CSV format needs")
 
 
 def _to_csv(problem: Problem, offsets: Sequence[int] | None) -> str:
     buffers = problem.buffers
-    unknown = next((buffer.name for buffer in buffers if not buffer.live_ranges), None)
-    if unknown is not None:
-        raise BadInput(f"buffer {unknown!r} has no live range, which the CSV format needs")
+    _check_live_ranges(problem)
     aligned = any(buffer.alignment != 1 for buffer in buffers)
     gaps = any(len(buffer.live_ranges) > 1 for buffer in buffers)
     header = ["id", "lower", "upper", "size"]
