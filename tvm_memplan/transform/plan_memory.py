@@ -36,8 +36,7 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
     MissingDependency, UnsupportedIR
         At once, when no TVM is installed or its tensor IR cannot be read.
     """
-    tir_dialect()
-    import tvm
+    dialect = tir_dialect()
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
         attributes = function.attrs
@@ -46,4 +45,4 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
         made = plan_function(function, name_of(function, module), planner, alignment)
         return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
 
-    return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.PlanMemory")
+    return dialect.function_pass(transform, "tvm_memplan.PlanMemory")

@@ -12,32 +12,13 @@ from typing import Any
 import tvm
 from tvm import tir
 
-# Calls that may read and write through a pointer argument, but do not keep it after they return. A pointer that
-# goes anywhere else (into memory, an integer, an unknown intrinsic) makes its storage one that is left alone.
-BORROWING_CALLS = frozenset(
-    {
-        "tir.call_extern",
-        "tir.call_pure_extern",
-        "tir.call_llvm_intrin",
-        "tir.call_llvm_pure_intrin",
-        "tir.tvm_call_packed",
-        "tir.tvm_call_cpacked",
-        "tir.tvm_stack_make_array",
-        "tir.tvm_access_ptr",
-        "tir.isnullptr",
-        "function call",
-    }
-)
+from tvm_memplan.dialects.reader import NotUnderstood
 
 _BINARY = (
     tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max,
     tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or,
 )  # fmt: skip
 _LEAVES = (tir.IntImm, tir.FloatImm, tir.StringImm)
-
-
-class NotUnderstood(Exception):
-    """The IR holds a node that this dialect does not know; the function is left as it was."""
 
 
 def call_name(call: Any) -> str:
