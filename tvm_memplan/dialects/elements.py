@@ -98,7 +98,7 @@ class Allocation:
 
 
 #: Why a buffer or view with more than one dimension is left alone.
-NOT_FLAT = "it is not flat: run StorageFlatten and FlattenBuffer first"
+NOT_FLAT = "it is not flat: run FlattenBuffer first (on TVM 0.19, StorageFlatten before it)"
 
 
 def constants(extents: Sequence[object]) -> tuple[int | None, ...]:

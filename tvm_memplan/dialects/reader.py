@@ -94,9 +94,7 @@ class Reader:
         """The nodes of one statement, by the method of its kind."""
         read = getattr(self, f"_{type(stmt).__name__}", None)
         if read is None:
-            raise NotUnderstood(
-                f"statement {type(stmt).__name__} is not lowered far enough: run after StorageFlatten and FlattenBuffer"
-            )
+            raise NotUnderstood(f"statement {type(stmt).__name__} is not lowered far enough: run after FlattenBuffer")
         result: tuple[Node, ...] = read(stmt)
         return result
 
