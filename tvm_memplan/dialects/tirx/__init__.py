@@ -15,4 +15,4 @@ from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered
 from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
 from tvm_memplan.dialects.tirx.rewrite import rewrite
 
-__all__ = ["capture", "function_pass", "is_lowered", "rewrite", "register_standard_pipeline"]
+__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite"]

@@ -109,9 +109,7 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
         for index in expr.args[0].indices:
             walk(index, visits, "an index")
     elif name == "tirx.tvm_access_ptr":
-        walk(expr.args[1], visits, receiver)
-        for value in expr.args[2:]:
-            walk(value, visits, name)
+        _access_pointer(expr, visits, receiver)
     elif name in ("tirx.masked_load", "tirx.masked_store"):
         _masked(expr, name, visits)
     else:
@@ -121,6 +119,31 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
             visits.load(view(expr.source, len(expr.indices)))
         for child in children(expr):
             walk(child, visits, name or type(expr).__name__)
+
+
+def access_type(call: Any) -> str:
+    """The element type that the offset of a ``tvm_access_ptr`` counts in."""
+    return str(call.args[0].ty.dtype)
+
+
+def pointee(pointer: Any) -> Any | None:
+    """The buffer or pointer variable that `pointer` is the address of, None for a computed address."""
+    if call_name(pointer) == "tirx.buffer_data":
+        return pointer.args[0]
+    return pointer if isinstance(pointer, ir.Var) else None
+
+
+def _access_pointer(call: Any, visits: Visits, receiver: str) -> None:
+    """(type annotation, pointer, offset in elements, extent, access mask)"""
+    var = pointee(call.args[1])
+    if var is None:
+        walk(call.args[1], visits, receiver)
+    else:
+        # The offset is counted in elements, as an index through a view is.
+        visits.load(View(var, var.name, access_type(call), True, False))
+        visits.pointer(var, receiver)
+    for value in call.args[2:]:
+        walk(value, visits, "tirx.tvm_access_ptr")
 
 
 def _masked(expr: Any, name: str, visits: Visits) -> None:

@@ -36,7 +36,7 @@ from tvm.tirx.buffer import decl_buffer
 from tvm_memplan.dialects.arenas import Arena, Arenas, Place, widest
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.reader import DROPPED_ATTRIBUTES
-from tvm_memplan.dialects.tirx.expressions import call_name, element_type, is_pointer
+from tvm_memplan.dialects.tirx.expressions import access_type, call_name, element_type, is_pointer, pointee
 from tvm_memplan.dialects.tirx.indices import shifted, start
 
 
@@ -142,9 +142,23 @@ class _Writer:
         if name == "tirx.buffer_data":
             place = self.arenas.locate(call.args[0])
             return call if place is None else self.address(place, call, element_type(call.args[0]))
+        if name == "tirx.tvm_access_ptr":
+            return self.access_pointer(call, mutator)
         if name in ("tirx.masked_load", "tirx.masked_store"):
             return self.masked(call, mutator, 1 if name == "tirx.masked_load" else 2)
         return mutator.default_mutate(call)
+
+    def access_pointer(self, call: Any, mutator: Any) -> Any:
+        """(type annotation, pointer, offset in elements, extent, access mask); the pointer has to be a buffer's."""
+        var = pointee(call.args[1])
+        place = None if var is None else self.arenas.locate(var)
+        if place is None:
+            return mutator.default_mutate(call)
+        dtype = access_type(call)
+        annotation, _, offset, *others = call.args
+        offset, others = shifted(place, dtype, mutator.mutate(offset)), [mutator.mutate(arg) for arg in others]
+        args = [annotation, self.view(place.arena, dtype).data, offset, *others]
+        return ir.Call(call.op, args, call.attrs, call.ty_args, call.span, ret_ty=call.ty)
 
     def masked(self, call: Any, mutator: Any, at: int) -> Any:
         """(buffer, index, mask), or (buffer, value, index, mask); the index is argument `at`."""
@@ -161,9 +175,9 @@ class _Writer:
         place = self.arenas.locate(var) if is_pointer(var) else None
         if place is None:
             return mutator.default_mutate(var)
-        pointee = var.ty.element_type
-        typed = isinstance(pointee, ir.PrimType) and str(pointee.dtype) != "void"
-        return self.address(place, var, str(pointee.dtype) if typed else "uint8")
+        kind = var.ty.element_type
+        typed = isinstance(kind, ir.PrimType) and str(kind.dtype) != "void"
+        return self.address(place, var, str(kind.dtype) if typed else "uint8")
 
     # -- statements ------------------------------------------------------------------------------------------------
 
