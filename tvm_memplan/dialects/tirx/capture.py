@@ -26,6 +26,8 @@ from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
 _LAUNCH = "it is allocated inside a device launch"
+# Annotations that say again what the buffer's type says, or, for dim_align, what its shape has in it by now.
+_KNOWN_ANNOTATIONS = frozenset({"buffer_data_alignment", "buffer_allocated_addr", "buffer_dim_align"})
 # What buffers get when nobody asks; it is TVM's wish for whole allocations, not a need of the accesses.
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)
 
@@ -155,8 +157,9 @@ class _Reader(Reader):
 
 def _why_not(stmt: Any) -> str:
     kind, dtype = stmt.buffer.ty, element_type(stmt.buffer)
-    for key in stmt.annotations:
-        return f"it carries the annotation {key}"
+    unknown = sorted(str(key) for key in stmt.annotations if key not in _KNOWN_ANNOTATIONS)
+    if unknown:
+        return f"it carries the annotation {unknown[0]}"
     if len(kind.allocated_addr):
         return "its address is given"
     if kind.strides or kind.layout is not None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import tvm_ffi
 from tvm import tirx
+
+from tvm_memplan.errors import MemPlanError
+
+# An error that leaves a pass goes through C++, which keeps its text and its kind, and would make a RuntimeError of
+# every kind that it does not know.
+for _kind in MemPlanError.__subclasses__():
+    tvm_ffi.register_error(f"tvm_memplan.{_kind.__name__}", _kind)
 
 
 def function_pass(transform: Callable[[Any, Any, Any], Any], name: str) -> Any:
