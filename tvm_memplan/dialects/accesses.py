@@ -24,7 +24,6 @@ BORROWING_CALLS = frozenset(
         "tvm_call_packed",
         "tvm_call_cpacked",
         "tvm_stack_make_array",
-        "tvm_access_ptr",
         "isnullptr",
         "function call",
     }

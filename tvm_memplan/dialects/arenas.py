@@ -11,6 +11,7 @@ from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.elements import element_bytes
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import round_up
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node
 
 _INT32_MAX = 2**31 - 1
 
@@ -27,11 +28,14 @@ class Arena:
         The byte offset of each storage variable in it.
     size : int
         Bytes.
+    alignment : int
+        Bytes that its start has to be a multiple of.
     """
 
     name: str
     offset_of: Mapping[Any, int]
     size: int
+    alignment: int
 
     @property
     def needs_int64(self) -> bool:
@@ -106,7 +110,22 @@ class Arenas:
 
 def _arena(region: Region, offsets: Mapping[str, int], size: int) -> Arena:
     name = "arena" if region.anchor is None else "arena_" + re.sub(r"\W", "_", region.name)
-    return Arena(name, {var: offsets[buffer] for buffer, var in region.variables.items()}, size)
+    return Arena(
+        name, {var: offsets[buffer] for buffer, var in region.variables.items()}, size, _alignment(region.trace.body)
+    )
+
+
+def _alignment(nodes: Iterable[Node]) -> int:
+    """The largest alignment of what `nodes` allocate."""
+    found = 1
+    for node in nodes:
+        if isinstance(node, Alloc):
+            found = max(found, node.alignment)
+        elif isinstance(node, Loop):
+            found = max(found, _alignment(node.body))
+        elif isinstance(node, Branch):
+            found = max(found, _alignment(node.then), _alignment(node.orelse))
+    return found
 
 
 def widest(dtypes: Iterable[str]) -> str:

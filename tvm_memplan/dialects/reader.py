@@ -76,9 +76,18 @@ class Reader:
 
     # -- results ---------------------------------------------------------------------------------------------------
 
-    def captured(self, nodes: tuple[Node, ...]) -> Captured:
-        """Cut what was read into regions, without the storages that are left alone."""
-        self.regions[0] = ("body", None, nodes)
+    def captured(self, body: Any) -> Captured:
+        """Read `body` and cut it into regions, without the storages that are left alone.
+
+        Raises
+        ------
+        NotUnderstood
+            When it cannot be read at all.
+        """
+        try:
+            self.regions[0] = ("body", None, self.statement(body))
+        except RecursionError:
+            raise NotUnderstood("an expression or statement is nested too deeply") from None
         regions = []
         for index, (name, anchor, body) in enumerate(self.regions):
             mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}

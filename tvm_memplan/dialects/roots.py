@@ -55,6 +55,14 @@ class Roots:
         if storage is not None and not storage.reason:
             storage.reason = reason
 
+    def name(self, var: Any, alias: PointerAlias) -> None:
+        """Let `var` be another name for what `alias` says."""
+        known = self.aliases.setdefault(var, alias)
+        if known is not alias and not (known.root.same_as(alias.root) and known.shift is None is alias.shift):
+            # Copies of a loop may bind one variable twice; which of the two a use means is not followed.
+            for root in (known.root, alias.root):
+                self.leave(root, f"pointer {var.name!r} is bound at two places")
+
     def alias_of(self, var: Any) -> PointerAlias | None:
         """`var` as an alias (of itself, when it is a root), None when it is not one of this function's."""
         if var in self.aliases:

@@ -46,10 +46,9 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     """
     reader = _Reader(name, alignment)
     try:
-        nodes = reader.statement(function.body)
+        return reader.captured(function.body)
     except NotUnderstood as problem:
         return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
-    return reader.captured(nodes)
 
 
 def _allocation(stmt: Any) -> Allocation:
@@ -113,7 +112,7 @@ class _Reader(Reader):
             return self.use(f"let {stmt.var.name}", stmt.value)
         alias = _resolve(self.roots, stmt.value)
         if alias is not None:
-            self.roots.aliases[stmt.var] = alias
+            self.roots.name(stmt.var, alias)
             return ()
         return self.use(f"let {stmt.var.name}", stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
 

@@ -97,6 +97,12 @@ def _walk(expr: Any, on_load: Callable[[Any], None], on_pointer: Callable[[Any, 
         for index in expr.args[0].indices:
             _walk(index, on_load, on_pointer, "index")
         return
+    if isinstance(expr, tir.Call) and call_name(expr) == "tir.tvm_access_ptr":
+        # (type annotation, pointer, offset, extent, access mask): who gets the result gets the pointer.
+        _walk(expr.args[1], on_load, on_pointer, receiver)
+        for value in expr.args[2:]:
+            _walk(value, on_load, on_pointer, "tir.tvm_access_ptr")
+        return
     if isinstance(expr, tir.BufferLoad):
         on_load(expr)
     inner = call_name(expr) if isinstance(expr, tir.Call) else type(expr).__name__

@@ -64,6 +64,7 @@ class _Writer:
 
     def __init__(self, arenas: Arenas) -> None:
         self.arenas = arenas
+        self.loops = dict(arenas.of_loop)
         self.views: dict[tuple[Arena, str], Any] = {}
         # A small arena is put on the stack as an array of its type, and is aligned for all tenants when that type is
         # the widest among them.
@@ -155,7 +156,8 @@ class _Writer:
         return None
 
     def _For(self, stmt: Any) -> Any | None:
-        arena = self.arenas.of_loop.get(stmt.loop_var)
+        # Only the first of several loops with one variable is a region.
+        arena = self.loops.pop(stmt.loop_var, None)
         if arena is None:
             return None
         return tir.For(

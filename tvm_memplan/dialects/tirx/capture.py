@@ -56,10 +56,9 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     """
     reader = _Reader(name, alignment)
     try:
-        nodes = reader.statement(function.body)
+        return reader.captured(function.body)
     except NotUnderstood as problem:
         return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
-    return reader.captured(nodes)
 
 
 def _allocation(buffer: Any) -> Allocation:
@@ -128,7 +127,7 @@ class _Reader(Reader):
         """`var` is another name for what `pointer` points to."""
         alias = _resolve(self.roots, pointer)
         if alias is not None:
-            self.roots.aliases[var] = alias
+            self.roots.name(var, alias)
             return ()
         return self.use(f"let {var.name}", pointer, keeps=f"{what} is computed from it")
 

@@ -73,6 +73,7 @@ class _Writer:
 
     def __init__(self, arenas: Arenas) -> None:
         self.arenas = arenas
+        self.loops = dict(arenas.of_loop)
         self.views: dict[Arena, dict[str, Any]] = {arena: {} for arena in arenas.all}
         self.nothing = tirx.Evaluate(tirx.const(0, "int32"))  # where a statement was
 
@@ -191,7 +192,9 @@ class _Writer:
         return mutator.default_mutate(stmt)
 
     def loop(self, loop: Any, mutator: Any) -> Any:
-        arena, made = self.arenas.of_loop.get(loop.loop_var), mutator.default_mutate(loop)
+        # Only the first of several loops with one variable is a region.
+        arena = self.loops.pop(loop.loop_var, None)
+        made = mutator.default_mutate(loop)
         if arena is None:
             return made
         body = self.allocate(arena, made.body)
@@ -211,4 +214,4 @@ class _Writer:
 def _buffer(arena: Arena, dtype: str, name: str) -> Any:
     """A flat buffer of `dtype` that covers `arena`, as FlattenBuffer would have made it."""
     extent = tirx.IntImm("int64" if arena.needs_int64 else "int32", arena.elements(dtype))
-    return decl_buffer([extent], dtype, name, scope="global", layout=None)
+    return decl_buffer([extent], dtype, name, scope="global", layout=None, data_alignment=max(64, arena.alignment))
