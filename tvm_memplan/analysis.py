@@ -15,7 +15,7 @@ def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> d
     Parameters
     ----------
     module : IRModule
-        After StorageFlatten and FlattenBuffer; functions that are not PrimFuncs are passed over.
+        After FlattenBuffer (on TVM 0.19, StorageFlatten before it); functions that are not PrimFuncs are passed over.
     planner : str
         Name of a planner.
     alignment : int

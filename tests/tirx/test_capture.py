@@ -221,3 +221,24 @@ def test_sizes_are_exact_and_absurd_ones_are_named():
 
     with pytest.raises(MemPlanError, match=r"2,305,843,009,213,694,080 bytes"):
         analyze_memory(flat(huge))
+
+
+def test_a_long_chain_of_operators_is_left_alone_and_not_an_error():
+    buffer, out = (tirx.decl_buffer([8], "float32", name, layout=None) for name in ("deep", "out"))
+    value = tirx.BufferLoad(buffer, [0])
+    for _ in range(3000):
+        value = value + tirx.BufferLoad(buffer, [1])
+    body = [tirx.AllocBuffer(buffer), tirx.BufferStore(out, value, [0])]
+    module = module_of(tirx.PrimFunc([out], tirx.SeqStmt(body)))
+    assert reasons(module) == {"deep": "an expression or statement is nested too deeply"}
+
+
+def test_a_view_that_is_declared_twice_for_different_storage_keeps_both_out_of_the_plan():
+    one, two, view, out = (tirx.decl_buffer([8], "float32", n, layout=None) for n in ("one", "two", "view", "out"))
+    body = [tirx.AllocBuffer(one), tirx.AllocBuffer(two)]
+    for storage in (one, two):
+        body.append(tirx.DeclBuffer(view, data=storage.data))
+        body.append(tirx.BufferStore(view, tirx.const(1.0, "float32"), [0]))
+        body.append(tirx.BufferStore(out, tirx.BufferLoad(view, [0]), [0]))
+    module = module_of(tirx.PrimFunc([out], tirx.SeqStmt(body)))
+    assert reasons(module) == dict.fromkeys(("one", "two"), "pointer 'view' is bound at two places")

@@ -223,3 +223,41 @@ def test_the_alias_classes_of_llvm_follow_bytes_of_the_arena():
 
     assert len(classes()) == 4  # A, O, one, two
     assert len(classes(PlanMemory(alignment=1), RewriteStorage())) == 3  # A, O, arena
+
+
+def test_of_two_parallel_loops_with_one_variable_the_first_has_an_arena():
+    worker, out = tirx.Var("r", "int32"), tirx.decl_buffer([4], "float32", "out", layout=None)
+
+    def loop(name):
+        own, store = tirx.decl_buffer([512], "float32", name, layout=None), tirx.BufferStore
+        value = tirx.Cast("float32", worker)
+        parts = [
+            tirx.AllocBuffer(own),
+            store(own, value, [worker]),
+            store(out, tirx.BufferLoad(own, [worker]), [worker]),
+        ]
+        return tirx.For(worker, 0, 4, tirx.ForKind.PARALLEL, tirx.SeqStmt(parts))
+
+    function = tirx.PrimFunc([out], tirx.SeqStmt([loop("one"), loop("two")])).with_attr("s_tir", True)
+    after = tvm.transform.Sequential([PlanMemory(), RewriteStorage()])(flat(function))
+    allocated = []
+    tvm_ffi.structural_walk(only(after).body, (tirx.AllocBuffer, lambda stmt: allocated.append(stmt.buffer.name)))
+    assert allocated == ["arena_r", "two"]
+    (got,), _ = run(build(only(after), (tirx.transform.StorageRewrite(),), spy=False), [np.zeros(4, "float32")])
+    np.testing.assert_array_equal(got, np.arange(4))
+
+
+def test_a_large_arena_has_indices_of_64_bits():
+    @T.prim_func(s_tir=True)
+    def large(A: T.Buffer((8,), "float32")):
+        one = T.alloc_buffer((T.int64(1500000000),), "int16")
+        two = T.alloc_buffer((8,), "int8")
+        for i in range(8):
+            one[T.Cast("int64", i)] = T.Cast("int16", A[i])
+        for i in range(8):
+            two[i] = T.Cast("int8", one[T.Cast("int64", 7 - i)])
+        for i in range(8):
+            A[i] = T.Cast("float32", two[7 - i])
+
+    after = tvm.transform.Sequential([PlanMemory("first_fit_by_start", alignment=1), RewriteStorage()])(flat(large))
+    assert 'arena_int8[T.Cast("int64", i) + T.int64(3000000000)]' in after.script()
