@@ -79,7 +79,8 @@ def run(module, arguments, directory=None):
     """Run on copies of `arguments`; returns them all afterwards, and the log of the spy."""
     if directory is not None:
         path = str(directory / f"module{len(list(directory.iterdir()))}.so")
-        module.export_library(path)
+        # Optimised, since a C compiler may take accesses of different types for accesses of different memory.
+        module.export_library(path, options=["-O2"])
         module = tvm.runtime.load_module(path)
     arrays = [tvm.runtime.tensor(a) for a in arguments]
     _log.clear()

@@ -242,3 +242,11 @@ def test_a_view_that_is_declared_twice_for_different_storage_keeps_both_out_of_t
         body.append(tirx.BufferStore(out, tirx.BufferLoad(view, [0]), [0]))
     module = module_of(tirx.PrimFunc([out], tirx.SeqStmt(body)))
     assert reasons(module) == dict.fromkeys(("one", "two"), "pointer 'view' is bound at two places")
+
+
+def test_buffers_in_the_list_of_an_attribute_are_left_alone():
+    buffer, out = (tirx.decl_buffer([8], "float32", name, layout=None) for name in ("listed", "out"))
+    store = tirx.BufferStore(out, tirx.BufferLoad(buffer, [0]), [0])
+    body = [tirx.AllocBuffer(buffer), tirx.AttrStmt([buffer], "of_several", tirx.const(1, "int32"), store)]
+    module = module_of(tirx.PrimFunc([out], tirx.SeqStmt(body)))
+    assert reasons(module) == {"listed": "it carries the attribute of_several"}

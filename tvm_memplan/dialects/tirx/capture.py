@@ -108,6 +108,13 @@ class _Reader(Reader):
     def barred(self) -> str:
         return "it is used inside a device launch" if _LAUNCH in self.outside else ""
 
+    def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
+        if isinstance(stmt.node, tvm_ffi.Object) and not isinstance(stmt.node, ir.Var):
+            # A list of buffers, say: whoever reads the attribute expects to find them by these names.
+            reason = f"it carries the attribute {stmt.attr_key}"
+            tvm_ffi.structural_walk(stmt.node, (ir.Var, lambda var: self.roots.leave(var, reason)))
+        return super()._AttrStmt(stmt)
+
     def _AllocBuffer(self, stmt: Any) -> tuple[Node | Placed, ...]:
         kind = stmt.buffer.ty
         alignment = 1 if kind.data_alignment in _DEFAULT_ALIGNMENTS else int(kind.data_alignment)
