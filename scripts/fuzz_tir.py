@@ -2,11 +2,12 @@
 
     python scripts/fuzz_tir.py [--start 0] [--count 1000] [--without loops|births]
 
-Needs the Relay line of TVM. `--without` removes a rule of the live ranges, to see how often the comparison notices.
+Needs a TVM, of either line. `--without` removes a rule of the live ranges, to see how often the comparison notices.
 Exit code 0 when all agree, 1 otherwise.
 """
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
@@ -20,8 +21,11 @@ def main() -> int:
     parser.add_argument("--without", choices=("loops", "births"), help="a rule to remove")
     options = parser.parse_args()
 
-    from tests.tir import test_random_programs as programs
+    from tvm_memplan.dialects.line import RELAY, installed_line
     from tvm_memplan.planning import liveness
+
+    line = "tir" if installed_line() == RELAY else "tirx"
+    programs = importlib.import_module(f"tests.{line}.test_random_programs")
 
     if options.without:
         broken = {"loops": programs.touches_only, "births": programs.deaths_before_births}

@@ -15,7 +15,7 @@ def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> d
     Parameters
     ----------
     module : IRModule
-        After StorageFlatten and FlattenBuffer; functions that are not PrimFuncs are passed over.
+        After FlattenBuffer (on TVM 0.19, StorageFlatten before it); functions that are not PrimFuncs are passed over.
     planner : str
         Name of a planner.
     alignment : int
@@ -27,12 +27,11 @@ def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> d
         By function name, in alphabetical order; the body of a parallel loop with allocations of its own has an
         entry ``function/loop``, whose arena exists once per worker.
     """
-    tir_dialect()
-    from tvm import tir
+    dialect = tir_dialect()
 
     reports: dict[str, MemoryReport] = {}
     for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
-        if isinstance(function, tir.PrimFunc):
+        if dialect.is_lowered(function):
             for report in plan_function(function, str(variable.name_hint), planner, alignment).reports():
                 reports[report.model] = report
     return reports

@@ -13,8 +13,8 @@ import tvm
 from tests.tir import programs
 from tests.tir.operators import inputs, lowered, padded_packed_convolution, softmax
 from tests.tir.running import OURS, Poison, build, flat, run, same_bits
-from tvm_memplan.errors import BadInput, BadPlan
-from tvm_memplan.transform import PlanMemory, RewriteStorage
+from tvm_memplan.errors import BadInput, BadPlan, UnsupportedIR
+from tvm_memplan.transform import PlanMemory, RewriteStorage, register_pipeline
 from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE
 
 
@@ -166,3 +166,8 @@ def test_a_shortened_live_range_is_seen_by_the_comparison(monkeypatch):
 
 def test_flat_programs_are_what_the_passes_expect():
     assert "tvm_memplan.arena" in only(RewriteStorage()(PlanMemory()(flat(programs.branches)))).attrs
+
+
+def test_a_pipeline_by_name_is_refused_with_the_way_out():
+    with pytest.raises(UnsupportedIR, match="add_lower_pass"):
+        register_pipeline()

@@ -11,7 +11,8 @@ pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
 import tvm
 
-from tests.tir.random_programs import LENGTH, OUT, Program
+from tests.random_programs import LENGTH, OUT, Program
+from tests.tir.nodes import Nodes
 from tests.tir.running import OURS, run
 from tvm_memplan.planning import liveness
 from tvm_memplan.planning.model import LiveRange
@@ -20,7 +21,7 @@ from tvm_memplan.planning.model import LiveRange
 def outputs(seed, passes, target):
     config = {"tir.add_lower_pass": [(1, p) for p in passes], "tir.disable_storage_rewrite": True}
     with tvm.transform.PassContext(config=config):
-        module = tvm.build(Program(seed).function(), target=target, name="entry")
+        module = tvm.build(Program(seed, Nodes()).function(), target=target, name="entry")
     results = []
     for k in range(2):
         values = np.random.default_rng(seed * 10 + k).integers(-50, 90, LENGTH).astype("int32")

@@ -51,16 +51,25 @@ def tir_dialect() -> ModuleType:
     MissingDependency
         When no TVM is installed.
     UnsupportedIR
-        When the installed line's tensor IR cannot be read yet.
+        When the installed TVM's tensor IR cannot be read.
     """
     line = installed_line()
     if line is None:
-        raise MissingDependency("planning TIR needs TVM: pip install 'tvm-memplan[relay]'")
-    if line == RELAX:
-        raise UnsupportedIR(
-            "the TIR passes read TVM 0.19 only; this TVM has the newer tirx, which is not supported yet: "
-            "install 'tvm-memplan[relay]' in an environment of its own"
+        raise MissingDependency(
+            "planning TIR needs TVM: pip install 'tvm-memplan[relax]' for the TVM of today, "
+            "or 'tvm-memplan[relay]' for 0.19"
         )
-    from tvm_memplan.dialects import tir
+    if line == RELAY:
+        from tvm_memplan.dialects import tir
 
-    return tir
+        return tir
+    import tvm
+
+    # 0.25 and 0.26 have tirx too, but their buffers are objects of their own and not yet variables.
+    if not hasattr(tvm.ir, "TensorLoad"):
+        raise UnsupportedIR(
+            f"the TIR passes read apache-tvm 0.27, this is {tvm.__version__}: pip install 'apache-tvm>=0.27,<0.28'"
+        )
+    from tvm_memplan.dialects import tirx
+
+    return tirx

@@ -111,7 +111,7 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
     Parameters
     ----------
     function : PrimFunc
-        After StorageFlatten and FlattenBuffer.
+        After FlattenBuffer (on TVM 0.19, StorageFlatten before it).
     name : str
         Its name, for messages.
     planner : str

@@ -32,7 +32,6 @@ def RewriteStorage() -> Any:
         At once, when no TVM is installed or its tensor IR cannot be read.
     """
     dialect = tir_dialect()
-    import tvm
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
         attributes = function.attrs
@@ -44,4 +43,4 @@ def RewriteStorage() -> Any:
         arenas = json.dumps(sizes, sort_keys=True)
         return rewritten.without_attr(PLAN_ATTRIBUTE).with_attr(ARENA_ATTRIBUTE, arenas)
 
-    return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.RewriteStorage")
+    return dialect.function_pass(transform, "tvm_memplan.RewriteStorage")

@@ -53,8 +53,7 @@ def VerifyBudget(
     BadInput
         At once, when the budget is neither a size nor a board.
     """
-    tir_dialect()
-    import tvm
+    dialect = tir_dialect()
 
     board = _board(budget)
 
@@ -63,7 +62,7 @@ def VerifyBudget(
         raise_over_budget(judge_budget(report, board, reserve, external=external))
         return function
 
-    return tvm.tir.transform.prim_func_pass(transform, opt_level=0, name="tvm_memplan.VerifyBudget")
+    return dialect.function_pass(transform, "tvm_memplan.VerifyBudget")
 
 
 def _board(budget: int | str | Board) -> Board:

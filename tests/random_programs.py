@@ -3,34 +3,32 @@
 Every buffer is filled where it is allocated, so that a right plan cannot change anything; what a program reads
 afterwards is up to chance. All that is alive at the end of a scope is folded into the output, so that an overwritten
 byte shows.
+
+The program is the same on every line for the same seed; an object with a method per kind of node, such as
+`tests.tir.nodes.Nodes`, makes it in the IR of the line.
 """
 
 import random
 
-import tvm
-from tvm import tir
-
-TYPES = ("int32", "int16", "int8", "uint8", "int64", "float32")
+TYPES = {"int32": 4, "int16": 2, "int8": 1, "uint8": 1, "int64": 8, "float32": 4}
 LENGTH = 16
 OUT = 64
 
 
 class Program:
-    """One random function `f(A: int32[16], O: int32[64])`, reproducible from its seed."""
+    """One random function `entry(A: int32[16], O: int32[64])`, reproducible from its seed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, nodes):
         self.random = random.Random(seed)
+        self.nodes = nodes
         self.count = 0
-        self.input = tir.decl_buffer([LENGTH], "int32", "A")
-        self.output = tir.decl_buffer([OUT], "int32", "O")
+        self.input = nodes.parameter("A", LENGTH)
+        self.output = nodes.parameter("O", OUT)
 
     def function(self):
         """The PrimFunc."""
-        start = self.loop(OUT, lambda i: self.store(self.output, i, tir.const(1, "int32")))
-        body = tir.SeqStmt([start, self.scope([], 3)])
-        handles = [tir.Var("a", "handle"), tir.Var("o", "handle")]
-        function = tir.PrimFunc(handles, body, None, dict(zip(handles, (self.input, self.output))))
-        return function.with_attr("global_symbol", "entry").with_attr("tir.noalias", True)
+        start = self.loop(OUT, lambda i: self.store(self.output, i, self.nodes.number(1)))
+        return self.nodes.function(self.input, self.output, self.nodes.sequence([start, self.scope([], 3)]))
 
     # A scope allocates some buffers and does something with all that it can see. `visible` are (buffer, length).
 
@@ -44,13 +42,7 @@ class Program:
             parts += [self.statement(seen, depth) for _ in range(self.random.randint(0, 2))]
         parts += [self.statement(seen, depth) for _ in range(self.random.randint(1, 3))]
         parts += [self.fold(buffer, length) for buffer, length in own if self.random.random() < 0.25]
-        return self.allocated(own, tir.SeqStmt(parts))
-
-    def allocated(self, own, body):
-        for buffer, length in own:
-            extent = [tir.IntImm("int32", length)]
-            body = tir.Allocate(buffer.data, buffer.dtype, extent, tir.IntImm("bool", 1), body)
-        return body
+        return self.nodes.allocated([buffer for buffer, _ in own], parts)
 
     def statement(self, seen, depth):
         choice = self.random.random()
@@ -60,38 +52,44 @@ class Program:
             inner = [self.fold(*self.random.choice(seen)), self.scope(seen[:1], depth - 1)]
             if self.random.random() < 0.5:
                 inner.append(self.statement(seen, depth - 1))
-            kind = tir.ForKind.UNROLLED if self.random.random() < 0.2 else tir.ForKind.SERIAL
-            return self.loop(self.random.randint(0, 4), lambda _: tir.SeqStmt([*inner, tir.Evaluate(0)]), kind)
+            jumps = self.nodes.jumps and self.random.random() < 0.4
+            if jumps:
+                leave = self.nodes.branch(self.condition(seen), self.nodes.jump(self.random.random() < 0.5), None)
+                inner.insert(self.random.randint(1, len(inner)), leave)
+            unrolled = self.random.random() < 0.2 and not jumps  # which a loop that is left early cannot be
+            extent = self.random.randint(0, 4)
+            return self.loop(extent, lambda _: self.nodes.sequence(inner), unrolled)
         if depth and choice < 0.55:
-            buffer, length = self.random.choice(seen)
-            condition = self.load(buffer, self.random.randrange(length)) > tir.const(40, "int32")
+            condition = self.condition(seen)
             orelse = self.statement(seen, depth - 1) if self.random.random() < 0.7 else None
-            return tir.IfThenElse(condition, self.statement(seen, depth - 1), orelse)
+            return self.nodes.branch(condition, self.statement(seen, depth - 1), orelse)
         if choice < 0.65:
             return self.bytes_of(seen)
         if choice < 0.75:
             return self.fold(*self.random.choice(seen))
         return self.combine(seen)
 
+    def condition(self, seen):
+        buffer, length = self.random.choice(seen)
+        return self.load(buffer, self.random.randrange(length)) > self.nodes.number(40)
+
     # Leaves.
 
     def fresh_buffer(self):
         self.count += 1
-        dtype = self.random.choice(TYPES)
+        dtype = self.random.choice(tuple(TYPES))
         length = self.random.choice((1, 3, 8, LENGTH, 40))
-        pointer = tvm.ir.PointerType(tvm.ir.PrimType(dtype), "global")
-        data = tir.Var(f"b{self.count}", pointer)
-        return tir.decl_buffer([length], dtype, f"b{self.count}", data=data), length
+        return self.nodes.buffer(f"b{self.count}", dtype, length), length
 
     def fill(self, buffer, length, seen):
         source, size = self.random.choice(seen or [(self.input, LENGTH)])
-        mark, last = tir.const(self.random.randint(1, 9), "int32"), length - 1 + size
+        mark, last = self.nodes.number(self.random.randint(1, 9)), length - 1 + size
         return self.loop(length, lambda i: self.store(buffer, i, self.load(source, (last - i) % size) + mark))
 
     def combine(self, seen):
         target, length = self.random.choice(seen)
         one, two = self.random.choice(seen), self.random.choice(seen)
-        shift, factor = self.random.randrange(8), tir.const(self.random.randint(1, 5), "int32")
+        shift, factor = self.random.randrange(8), self.nodes.number(self.random.randint(1, 5))
         return self.loop(
             length,
             lambda i: self.store(
@@ -100,20 +98,27 @@ class Program:
         )
 
     def bytes_of(self, seen):
-        """Write through a view of single bytes, or through a pointer bound by let."""
+        """Write through a view of single bytes, or through a pointer into the middle."""
         target, length = self.random.choice(seen)
-        size = length * tvm.DataType(target.dtype).bits // 8
+        size = length * TYPES[self.nodes.dtype(target)]
         source, many = self.random.choice(seen)
         if self.random.random() < 0.5:
-            view = tir.decl_buffer([size], "uint8", f"{target.name}_bytes", data=target.data)
-            byte = lambda i: tir.Cast("uint8", self.load(source, i % many))  # noqa: E731
-            return self.loop(size, lambda i: tir.BufferStore(view, byte(i), [i]))
+            return self.nodes.viewed(
+                target,
+                "uint8",
+                size,
+                lambda view: self.loop(
+                    size, lambda i: self.nodes.store(view, self.nodes.cast("uint8", self.load(source, i % many)), i)
+                ),
+            )
         start = self.random.randrange(length)
-        pointer = tir.Var(f"p{self.count}", target.data.type_annotation)
-        view = tir.decl_buffer([length - start], target.dtype, "part", data=pointer)
-        body = self.loop(length - start, lambda i: self.store(view, i, self.load(source, i % many)))
-        address = tir.Call("handle", "tir.address_of", [tir.BufferLoad(target, [tir.IntImm("int32", start)])])
-        return tir.LetStmt(pointer, address, body)
+        return self.nodes.pointed(
+            target,
+            start,
+            length - start,
+            f"p{self.count}",
+            lambda view: self.loop(length - start, lambda i: self.store(view, i, self.load(source, i % many))),
+        )
 
     def fold(self, buffer, length):
         place = self.random.randrange(OUT)
@@ -122,21 +127,19 @@ class Program:
             lambda i: self.store(
                 self.output,
                 (i + place) % OUT,
-                self.load(self.output, (i + place) % OUT) * tir.const(31, "int32") + self.load(buffer, i),
+                self.load(self.output, (i + place) % OUT) * self.nodes.number(31) + self.load(buffer, i),
             ),
         )
 
-    def loop(self, extent, body, kind=tir.ForKind.SERIAL):
+    def loop(self, extent, body, unrolled=False):
         self.count += 1
-        index = tir.Var(f"i{self.count}", "int32")
-        return tir.For(index, 0, extent, kind, body(index))
+        return self.nodes.loop(f"i{self.count}", extent, body, unrolled)
 
     def load(self, buffer, index):
         """An element as a small integer, whatever the type."""
-        value = tir.BufferLoad(buffer, [index])
-        return value if buffer.dtype == "int32" else tir.Cast("int32", value)
+        return self.nodes.cast("int32", self.nodes.load(buffer, index))
 
     def store(self, buffer, index, value):
         # Kept small, so that converting to a float and back is exact and never undefined.
-        small = tir.truncmod(value, tir.const(97, "int32"))
-        return tir.BufferStore(buffer, small if buffer.dtype == "int32" else tir.Cast(buffer.dtype, small), [index])
+        small = self.nodes.remainder(value, 97)
+        return self.nodes.store(buffer, self.nodes.cast(self.nodes.dtype(buffer), small), index)

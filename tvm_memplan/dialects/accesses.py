@@ -1,0 +1,122 @@
+"""What one statement does to the roots of its function, and whether each root can still be moved after it.
+
+The dialects walk expressions; what a load, a store or an address means for a root is the same on both lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.elements import NOT_FLAT, element_bytes
+from tvm_memplan.dialects.roots import Roots
+from tvm_memplan.planning.trace import Step
+
+# Calls (without the dialect's prefix) that may read and write through a pointer argument, but do not keep it after
+# they return. A pointer that goes anywhere else (into memory, an integer, an unknown intrinsic) makes its storage
+# one that is left alone.
+BORROWING_CALLS = frozenset(
+    {
+        "call_extern",
+        "call_pure_extern",
+        "call_llvm_intrin",
+        "call_llvm_pure_intrin",
+        "tvm_call_packed",
+        "tvm_call_cpacked",
+        "tvm_stack_make_array",
+        "isnullptr",
+        "function call",
+    }
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """A buffer that storage is accessed through.
+
+    Parameters
+    ----------
+    pointer : object
+        The variable that says which storage: a root or an alias.
+    name : str
+        Of the buffer.
+    dtype : str
+        Of an element.
+    flat : bool
+        Whether it has one dimension, and so has the access.
+    shifted : bool
+        Whether it says that its first element lies elsewhere than at the pointer.
+    """
+
+    pointer: Any
+    name: str
+    dtype: str
+    flat: bool
+    shifted: bool
+
+
+class Accesses:
+    """The reads and writes of one statement, by name of the root, in order of appearance.
+
+    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can.
+    """
+
+    def __init__(self, roots: Roots, barred: str = "") -> None:
+        self.roots = roots
+        self.barred = barred
+        self.reads: dict[str, None] = {}
+        self.writes: dict[str, None] = {}
+
+    def load(self, view: View) -> None:
+        """An element is read through `view`."""
+        self._through(view, self.reads)
+
+    def store(self, view: View) -> None:
+        """An element is written through `view`."""
+        self._through(view, self.writes)
+
+    def pointer(self, var: Any, receiver: str, keeps: str = "", is_pointer: bool = False) -> None:
+        """The address of the storage of `var` is handed to `receiver` (a call's name, or what holds it).
+
+        `keeps` says how the statement keeps its value beyond its end, as a store does, empty when it does not;
+        `is_pointer` whether that value is a pointer, which may then be this one.
+        """
+        storage = self.roots.of(var)
+        if storage is None:
+            return
+        name = receiver.rpartition(".")[2]
+        if name not in BORROWING_CALLS:
+            self.roots.leave(var, keeps or f"its address goes into {receiver}")
+        elif keeps and is_pointer and name != "isnullptr":
+            self.roots.leave(var, keeps)
+        # Who is given an address may read and write behind it.
+        self.reads[storage.name] = self.writes[storage.name] = None
+        if self.barred:
+            self.roots.leave(var, self.barred)
+
+    def _through(self, view: View, into: dict[str, None]) -> None:
+        storage = self.roots.of(view.pointer)
+        if storage is None:
+            return
+        into[storage.name] = None
+        unit = element_bytes(view.dtype)
+        if self.barred:
+            self.roots.leave(view.pointer, self.barred)
+        elif not view.flat:
+            self.roots.leave(view.pointer, NOT_FLAT)
+        elif unit is None or unit & (unit - 1):
+            self.roots.leave(view.pointer, f"it is viewed with elements of type {view.dtype}")
+        elif view.shifted:
+            self.roots.leave(
+                view.pointer, f"view {view.name!r} has an element offset, which some code generators ignore"
+            )
+        elif not self.roots.movable(view.pointer, unit):
+            self.roots.leave(view.pointer, f"pointer {view.pointer.name!r} is viewed with elements of another size")
+        else:
+            storage.alignment = max(storage.alignment, unit)
+
+    def steps(self, label: str) -> tuple[Step, ...]:
+        """One `Step`, or nothing when no root is touched."""
+        if not self.reads and not self.writes:
+            return ()
+        return (Step(label, tuple(self.reads), tuple(self.writes)),)

@@ -1,0 +1,235 @@
+"""How a lowered function becomes traces: what both lines have in common, statement by statement.
+
+Every allocation becomes an `Alloc` in the loop or branch that holds it, every store, call and condition becomes a
+`Step` that reads and writes roots. A root is left alone, with a reason, as soon as something happens to it that is
+not understood; the rest of the function is planned all the same.
+
+The two lines share the names and fields of most statements. A dialect derives its reader from `Reader`, adds a
+method ``_NodeName`` for each kind of statement of its own, and says how expressions are walked and buffers seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.accesses import Accesses, View
+from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.elements import Allocation, constant, element_bytes
+from tvm_memplan.dialects.roots import Roots, Storage
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
+from tvm_memplan.report.memory import LeftAlone
+
+# Attributes on a storage variable that a planned buffer satisfies by itself, so that the rewriter may drop them.
+DROPPED_ATTRIBUTES = frozenset({"storage_alignment"})
+
+# The values of ForKind, which both lines share.
+_PARALLEL, _VECTORIZED, _THREAD_BINDING = 1, 2, 4
+
+
+class NotUnderstood(Exception):
+    """The IR holds a node that this dialect does not know; the function is left as it was."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Stands in a list of nodes for an `Alloc` that is made when the body has been read."""
+
+    var: Any
+
+
+class Reader:
+    """One pass over one function; the names of roots are unique in the function."""
+
+    def __init__(self, function: str, alignment: int) -> None:
+        self.function = function
+        self.alignment = alignment
+        self.roots = Roots()
+        self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
+        self.outside: list[str] = []  # why an allocation here cannot be planned, innermost last
+        self.jumps = 0  # breaks and continues seen so far
+        self.region = [0]
+        self.regions: list[tuple[str, Any, tuple[Node, ...]]] = [("body", None, ())]
+
+    # -- what a dialect provides -----------------------------------------------------------------------------------
+
+    def statement(self, stmt: Any) -> tuple[Node, ...]:
+        """The nodes of one statement, its body included."""
+        raise NotImplementedError
+
+    def expression(self, accesses: Accesses, expr: Any, keeps: str = "") -> None:
+        """Add what `expr` touches; `keeps` as for `Accesses.pointer`, when the statement keeps the value."""
+        raise NotImplementedError
+
+    def view(self, buffer: Any, rank: int) -> View:
+        """`buffer`, accessed with `rank` indices."""
+        raise NotImplementedError
+
+    def storage_of(self, node: Any) -> Any | None:
+        """The storage variable that the node of an attribute is, None when it is something else."""
+        raise NotImplementedError
+
+    def barred(self) -> str:
+        """Why what is touched here cannot be moved, empty where it can."""
+        return ""
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def captured(self, body: Any) -> Captured:
+        """Read `body` and cut it into regions, without the storages that are left alone.
+
+        Raises
+        ------
+        NotUnderstood
+            When it cannot be read at all.
+        """
+        try:
+            self.regions[0] = ("body", None, self.statement(body))
+        except RecursionError:
+            raise NotUnderstood("an expression or statement is nested too deeply") from None
+        regions = []
+        for index, (name, anchor, body) in enumerate(self.regions):
+            mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}
+            if mine:
+                regions.append(Region(name, Trace(restricted(body, mine)), anchor, mine))
+        left = (s for s in self.roots.storages.values() if s.reason)
+        alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
+        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases))
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def whole(self, stmt: Any) -> tuple[Node, ...]:
+        """The nodes of one statement, by the method of its kind."""
+        read = getattr(self, f"_{type(stmt).__name__}", None)
+        if read is None:
+            raise NotUnderstood(f"statement {type(stmt).__name__} is not lowered far enough: run after FlattenBuffer")
+        result: tuple[Node, ...] = read(stmt)
+        return result
+
+    def placed(self, nodes: Iterable[Node | Placed]) -> tuple[Node, ...]:
+        """`nodes` with their allocations made.
+
+        To be called when the whole body has been read: views and attributes in it may ask for more alignment.
+        """
+        return tuple(self._alloc(node) if isinstance(node, Placed) else node for node in nodes)
+
+    def _alloc(self, placed: Placed) -> Alloc:
+        storage = self.roots.storages[placed.var]
+        size = storage.size or 0  # a size that is not known is a reason to leave it alone, which drops the node
+        return Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function, fresh=True)
+
+    def allocated(self, var: Any, what: Allocation, reason: str = "", alignment: int = 1) -> Placed:
+        """Note that `what` is allocated here for `var`; `reason` says why it has to stay as it is."""
+        reason = what.why_not_planned() or reason or (self.outside[-1] if self.outside else "")
+        if var in self.roots.storages:
+            self.roots.leave(var, "the same variable is allocated at two places")
+        else:
+            name = _unique(what.name, {storage.name for storage in self.roots.storages.values()})
+            alignment = max(element_bytes(what.dtype) or 1, self.alignment, alignment)
+            size, region = what.size(), self.region[-1]
+            self.roots.storages[var] = Storage(name, var, what.scope, size, alignment, reason, region)
+        for key, value in self.attributes.pop(var, ()):
+            self._attribute(var, key, value)
+        return Placed(var)
+
+    def use(self, label: str, *expressions: Any, keeps: str = "") -> tuple[Node, ...]:
+        """A step that evaluates `expressions`."""
+        accesses = Accesses(self.roots, self.barred())
+        for expression in expressions:
+            self.expression(accesses, expression, keeps)
+        return accesses.steps(label)
+
+    def _BufferStore(self, stmt: Any) -> tuple[Node, ...]:
+        accesses = Accesses(self.roots, self.barred())
+        self.expression(accesses, stmt.value, "it is stored in memory")
+        for index in stmt.indices:
+            self.expression(accesses, index)
+        if getattr(stmt, "predicate", None) is not None:
+            self.expression(accesses, stmt.predicate)
+        accesses.store(self.view(stmt.buffer, len(stmt.indices)))
+        return accesses.steps(f"{stmt.buffer.name} = ...")
+
+    def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
+        then = self.statement(stmt.then_case)
+        orelse = self.statement(stmt.else_case) if stmt.else_case is not None else ()
+        return (*self.use("if", stmt.condition), Branch(then, orelse))
+
+    def _While(self, stmt: Any) -> tuple[Node, ...]:
+        return (Loop(self.use("while", stmt.condition) + self.statement(stmt.body)),)
+
+    def _For(self, stmt: Any) -> tuple[Node, ...]:
+        step = getattr(stmt, "step", None)
+        head = self.use(f"for {stmt.loop_var.name}", stmt.min, stmt.extent, *(() if step is None else (step,)))
+        extent, jumps = constant(stmt.extent), self.jumps
+        if stmt.kind == _PARALLEL and not self.outside:
+            body = self._parallel(stmt)
+        else:
+            reason = {
+                _VECTORIZED: "it is allocated inside a vectorised loop",
+                _THREAD_BINDING: "it is allocated inside a device launch",
+                _PARALLEL: "it is allocated inside a parallel loop of a device launch",
+            }.get(int(stmt.kind))
+            body = self.inside(reason, stmt.body)
+        # A jump may skip what the body writes, however often it runs.
+        return (*head, Loop(body, at_least_once=extent is not None and extent > 0 and self.jumps == jumps))
+
+    def _parallel(self, stmt: Any) -> tuple[Node, ...]:
+        if any(anchor is not None and anchor.same_as(stmt.loop_var) for _, anchor, _ in self.regions):
+            return self.inside("two parallel loops share the variable of its loop", stmt.body)
+        index = len(self.regions)
+        self.regions.append((_unique(stmt.loop_var.name, {name for name, _, _ in self.regions}), stmt.loop_var, ()))
+        self.region.append(index)
+        body = self.statement(stmt.body)
+        self.region.pop()
+        name, anchor, _ = self.regions[index]
+        self.regions[index] = (name, anchor, body)
+        return body
+
+    def inside(self, reason: str | None, body: Any) -> tuple[Node, ...]:
+        """The nodes of `body`; what it allocates is left alone for `reason`, if there is one."""
+        if reason is None:
+            return self.statement(body)
+        self.outside.append(reason)
+        nodes = self.statement(body)
+        self.outside.pop()
+        return nodes
+
+    def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
+        key, owner = str(stmt.attr_key), self.storage_of(stmt.node)
+        if owner is not None:
+            if self.roots.of(owner) is None:
+                self.attributes.setdefault(owner, []).append((key, stmt.value))
+            else:
+                self._attribute(owner, key, stmt.value)
+        if key.startswith("async_"):
+            raise NotUnderstood(f"attribute {key}: asynchronous copies are not followed yet")
+        reason = _OUTSIDE.get(key)
+        head = self.use(key, stmt.value)
+        body = self.inside(reason, stmt.body)
+        return (*head, Loop(body)) if reason else head + body
+
+    def _attribute(self, var: Any, key: str, value: Any) -> None:
+        storage, aligned = self.roots.of(var), constant(value)
+        if storage is not None and key == "storage_alignment" and aligned is not None:
+            storage.alignment = max(storage.alignment, aligned)
+        else:
+            self.roots.leave(var, f"it carries the attribute {key}")
+
+
+# Attributes whose body runs once per thread: what is allocated in there exists many times.
+_OUTSIDE = {
+    "thread_extent": "it is allocated inside a device launch",
+    "device_scope": "it is allocated inside a device launch",
+    "virtual_thread": "it is allocated inside a virtual thread",
+    "pragma_parallel_launch_point": "it is allocated inside a parallel launch point",
+}
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """`name`, or the first of ``name#2``, ``name#3``, ... that is not taken."""
+    unique, count = name, 1
+    while unique in taken:
+        count += 1
+        unique = f"{name}#{count}"
+    return unique

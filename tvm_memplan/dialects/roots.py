@@ -1,0 +1,86 @@
+"""Roots: the allocations of a function, and the variables that are other names for them; the same on both lines.
+
+A root that turns out to be used in a way that is not understood is *left*, with the first reason found; it stays a
+root, so that what else happens to it is still known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm_memplan.dialects.elements import constant, element_bytes
+
+
+@dataclass(frozen=True)
+class PointerAlias:
+    """A pointer or view variable that stands `shift` elements of `dtype` into the storage `root`.
+
+    `shift` is an index expression of the IR, None at the very start of the storage.
+    """
+
+    root: Any
+    shift: Any | None
+    dtype: str
+
+
+@dataclass
+class Storage:
+    """What is known about one allocation while a function is read."""
+
+    name: str
+    var: Any
+    scope: str
+    size: int | None
+    alignment: int
+    reason: str
+    region: int
+
+
+@dataclass
+class Roots:
+    """All that one function allocates; a buffer variable is its own root, an alias stands for another's."""
+
+    storages: dict[Any, Storage] = field(default_factory=dict)
+    aliases: dict[Any, PointerAlias] = field(default_factory=dict)
+
+    def of(self, var: Any) -> Storage | None:
+        """The storage that a variable stands for, None when it is not one of this function's."""
+        alias = self.aliases.get(var)
+        return self.storages.get(alias.root if alias is not None else var)
+
+    def leave(self, var: Any, reason: str) -> None:
+        """Leave the root of `var` as it is; the first reason is the one that is told."""
+        storage = self.of(var)
+        if storage is not None and not storage.reason:
+            storage.reason = reason
+
+    def name(self, var: Any, alias: PointerAlias) -> None:
+        """Let `var` be another name for what `alias` says."""
+        known = self.aliases.setdefault(var, alias)
+        if known is not alias and not (known.root.same_as(alias.root) and known.shift is None is alias.shift):
+            # Copies of a loop may bind one variable twice; which of the two a use means is not followed.
+            for root in (known.root, alias.root):
+                self.leave(root, f"pointer {var.name!r} is bound at two places")
+
+    def alias_of(self, var: Any) -> PointerAlias | None:
+        """`var` as an alias (of itself, when it is a root), None when it is not one of this function's."""
+        if var in self.aliases:
+            return self.aliases[var]
+        return PointerAlias(var, None, "uint8") if var in self.storages else None
+
+    def moved(self, base: PointerAlias, index: Any, dtype: str) -> PointerAlias | None:
+        """The alias `index` elements of `dtype` behind `base`, None when the two shifts cannot be added."""
+        if constant(index) == 0:
+            return PointerAlias(base.root, base.shift, base.dtype if base.shift is not None else dtype)
+        if base.shift is None:
+            return PointerAlias(base.root, index, dtype)
+        unit = element_bytes(dtype)
+        if unit is None or unit != element_bytes(base.dtype):
+            return None
+        return PointerAlias(base.root, base.shift + index, dtype)
+
+    def movable(self, pointer: Any, unit: int) -> bool:
+        """Whether an index through `pointer`, in elements of `unit` bytes, can be counted from the root's start."""
+        alias = self.aliases.get(pointer)
+        return alias is None or alias.shift is None or element_bytes(alias.dtype) == unit

@@ -1,0 +1,18 @@
+"""TIR of the Relax line (apache-tvm 0.27): flat `AllocBuffer` statements, after FlattenBuffer.
+
+`capture` reads a PrimFunc into traces, `rewrite` writes planned offsets back, `function_pass` makes TVM passes,
+`register_standard_pipeline` names TVM's own lowering with other passes in the place of StorageRewrite.
+
+What TVM 0.27 promises about an `AllocBuffer`: it has no body and lives to the end of the loop, branch or function
+that holds it. Inside a loop its contents at the start of an iteration are undefined: an allocation of 1024 bytes
+or more comes from TVMBackendAllocWorkspace afresh in each iteration, a smaller one is one stack slot of the whole
+function, and StorageRewrite hoists both above the loop. So no iteration may rely on what an earlier one left, and
+allocations are captured as fresh.
+"""
+
+from tvm_memplan.dialects.tirx.capture import capture
+from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered
+from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
+from tvm_memplan.dialects.tirx.rewrite import rewrite
+
+__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite"]

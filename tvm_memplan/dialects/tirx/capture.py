@@ -1,0 +1,196 @@
+"""Read a lowered PrimFunc into traces, one per region.
+
+Left alone on purpose, each by name and with the reason: scopes other than global; whatever is allocated or used
+inside a device launch (SplitHostDevice would hand every view of an arena to the kernel as a pointer of its own and
+promise that they do not overlap); allocations inside vectorised loops and virtual threads; sizes that are not
+constants; volatile or annotated buffers; element types that a later pass widens; vectors as elements; pointers
+that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.tirx.buffer import is_buffer_var
+
+from tvm_memplan.dialects.accesses import Accesses, View
+from tvm_memplan.dialects.captured import Captured
+from tvm_memplan.dialects.elements import Allocation, constants
+from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
+from tvm_memplan.dialects.roots import PointerAlias, Roots
+from tvm_memplan.dialects.tirx.expressions import Visits, call_name, element_type, has_load, is_pointer, view, walk
+from tvm_memplan.planning.trace import Node
+from tvm_memplan.report.memory import LeftAlone
+
+_LAUNCH = "it is allocated inside a device launch"
+# Annotations that say again what the buffer's type says, or, for dim_align, what its shape has in it by now.
+_KNOWN_ANNOTATIONS = frozenset({"buffer_data_alignment", "buffer_allocated_addr", "buffer_dim_align"})
+# What buffers get when nobody asks; it is TVM's wish for whole allocations, not a need of the accesses.
+_DEFAULT_ALIGNMENTS = (-1, 0, 64)
+
+
+def capture(function: Any, name: str, alignment: int = 1) -> Captured:
+    """Read `function` (a PrimFunc after FlattenBuffer).
+
+    Parameters
+    ----------
+    function : PrimFunc
+        Not changed.
+    name : str
+        The function's name, for messages and reports.
+    alignment : int
+        Bytes; every buffer is aligned to at least this.
+
+    Returns
+    -------
+    Captured
+        Its regions and what has to be left alone.
+
+    Raises
+    ------
+    UnsupportedIR
+        When an allocation is larger than any address space.
+    """
+    reader = _Reader(name, alignment)
+    try:
+        return reader.captured(function.body)
+    except NotUnderstood as problem:
+        return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
+
+
+def _allocation(buffer: Any) -> Allocation:
+    shape = buffer.ty.shape
+    text = str(shape[0]) if len(shape) == 1 else str(shape)
+    return Allocation(buffer.name, element_type(buffer), buffer.ty.storage_scope or "global", constants(shape), text)
+
+
+def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
+    found: list[LeftAlone] = []
+
+    def visit(stmt: Any) -> None:
+        what = _allocation(stmt.buffer)
+        found.append(LeftAlone(what.name, name, what.scope, what.size(), reason))
+
+    tvm_ffi.structural_walk(function.body, (tirx.AllocBuffer, visit))
+    return found
+
+
+class _Reader(Reader):
+    def statement(self, stmt: Any) -> tuple[Node, ...]:
+        nodes: list[Node | Placed] = []
+        # A sequence in a sequence does not end what it allocates: being alive for longer is never wrong.
+        waiting = [stmt]
+        while waiting:
+            stmt = waiting.pop()
+            if isinstance(stmt, tirx.SeqStmt):
+                waiting.extend(reversed(stmt.seq))
+            else:
+                nodes.extend(self.whole(stmt))
+        return self.placed(nodes)
+
+    def expression(self, accesses: Accesses, expr: Any, keeps: str = "") -> None:
+        visits = Visits(
+            accesses.load,
+            accesses.store,
+            lambda var, receiver: accesses.pointer(var, receiver, keeps, is_pointer(expr)),
+        )
+        walk(expr, visits, type(expr).__name__)
+
+    def view(self, buffer: Any, rank: int) -> View:
+        return view(buffer, rank)
+
+    def storage_of(self, node: Any) -> Any | None:
+        return node if isinstance(node, ir.Var) and (is_buffer_var(node) or is_pointer(node)) else None
+
+    def barred(self) -> str:
+        return "it is used inside a device launch" if _LAUNCH in self.outside else ""
+
+    def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
+        if isinstance(stmt.node, tvm_ffi.Object) and not isinstance(stmt.node, ir.Var):
+            # A list of buffers, say: whoever reads the attribute expects to find them by these names.
+            reason = f"it carries the attribute {stmt.attr_key}"
+            tvm_ffi.structural_walk(stmt.node, (ir.Var, lambda var: self.roots.leave(var, reason)))
+        return super()._AttrStmt(stmt)
+
+    def _AllocBuffer(self, stmt: Any) -> tuple[Node | Placed, ...]:
+        kind = stmt.buffer.ty
+        alignment = 1 if kind.data_alignment in _DEFAULT_ALIGNMENTS else int(kind.data_alignment)
+        placed = self.allocated(stmt.buffer, _allocation(stmt.buffer), _why_not(stmt), alignment)
+        return (*self.use(f"allocate {stmt.buffer.name}", *kind.shape), placed)
+
+    def _DeclBuffer(self, stmt: Any) -> tuple[Node, ...]:
+        head = self.use(f"view {stmt.buffer.name}", *stmt.buffer.ty.shape)
+        return (*head, *self._named(stmt.buffer, stmt.data, f"view {stmt.buffer.name!r}"))
+
+    def _Bind(self, stmt: Any) -> tuple[Node, ...]:
+        if is_pointer(stmt.var):
+            return self._named(stmt.var, stmt.value, f"pointer {stmt.var.name!r}")
+        return self.use(f"let {stmt.var.name}", stmt.value)
+
+    def _named(self, var: Any, pointer: Any, what: str) -> tuple[Node, ...]:
+        """`var` is another name for what `pointer` points to."""
+        alias = _resolve(self.roots, pointer)
+        if alias is not None:
+            self.roots.name(var, alias)
+            return ()
+        return self.use(f"let {var.name}", pointer, keeps=f"{what} is computed from it")
+
+    def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
+        name = call_name(stmt.value)
+        if name in ("tirx.break_loop", "tirx.continue_loop"):
+            self.jumps += 1
+        label = name or "evaluate"
+        if name in ("tirx.call_extern", "tirx.tvm_call_packed", "tirx.tvm_call_cpacked"):
+            label = f"call {getattr(stmt.value.args[0], 'value', label)}"
+        return self.use(label, stmt.value)
+
+    def _Break(self, _stmt: Any) -> tuple[Node, ...]:
+        self.jumps += 1
+        return ()
+
+    _Continue = _Break
+
+    def _Return(self, stmt: Any) -> tuple[Node, ...]:
+        # What follows does not run; taking it to run keeps buffers alive for longer, never for less.
+        return self.use("return", stmt.value, keeps="it is returned")
+
+    def _AssertStmt(self, stmt: Any) -> tuple[Node, ...]:
+        return self.use("assert", stmt.condition)
+
+
+def _why_not(stmt: Any) -> str:
+    kind, dtype = stmt.buffer.ty, element_type(stmt.buffer)
+    unknown = sorted(str(key) for key in stmt.annotations if key not in _KNOWN_ANNOTATIONS)
+    if unknown:
+        return f"it carries the annotation {unknown[0]}"
+    if len(kind.allocated_addr):
+        return "its address is given"
+    if kind.strides or kind.layout is not None:
+        return "it is not flat: run FlattenBuffer first"
+    if dtype.startswith(("bfloat", "float8")):
+        # BF16ComputeLegalize and FP8ComputeLegalize turn a buffer of its own into float32 without rounding.
+        return f"a later pass may widen elements of type {dtype}"
+    if kind.dtype.dtype.lanes != 1:
+        # StorageRewrite stops at memory that is seen as scalars here and as vectors there.
+        return f"its elements are vectors ({dtype})"
+    return ""
+
+
+def _resolve(roots: Roots, pointer: Any) -> PointerAlias | None:
+    """What a pointer expression points to, None when that cannot be told or is not one of the function's."""
+    if isinstance(pointer, ir.Var):
+        return roots.alias_of(pointer)
+    name = call_name(pointer)
+    if name == "tirx.buffer_data":
+        return roots.alias_of(pointer.args[0])
+    if name != "tirx.address_of" or not isinstance(pointer.args[0], ir.TensorLoad):
+        return None
+    load = pointer.args[0]
+    # The index is moved to where the pointer is used; its value must be the same there.
+    if len(load.indices) != 1 or has_load(load.indices[0]) or not str(load.indices[0].ty.dtype).startswith("int"):
+        return None
+    base = roots.alias_of(load.source)
+    return roots.moved(base, load.indices[0], element_type(load.source)) if base is not None else None
