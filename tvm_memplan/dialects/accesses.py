@@ -5,6 +5,7 @@ The dialects walk expressions; what a load, a store or an address means for a ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,21 @@ class View:
     shifted: bool
 
 
+@dataclass(frozen=True)
+class Visits:
+    """What a walk through an expression calls.
+
+    `load` and `store` with the `View` that an element is read or written through, `place` with one that only names
+    where an address points, and `pointer` with the variable of an address and who receives it: a call's name, or the
+    kind of node that holds it.
+    """
+
+    load: Callable[[View], None]
+    store: Callable[[View], None]
+    place: Callable[[View], None]
+    pointer: Callable[[Any, str], None]
+
+
 class Accesses:
     """The reads and writes of one statement, by name of the root, in order of appearance.
 
@@ -94,11 +110,11 @@ class Accesses:
         if self.barred:
             self.roots.leave(var, self.barred)
 
-    def _through(self, view: View, into: dict[str, None]) -> None:
+    def place(self, view: View) -> None:
+        """An element of `view` is named, read or not: its storage can be moved only if the index can."""
         storage = self.roots.of(view.pointer)
         if storage is None:
             return
-        into[storage.name] = None
         unit = element_bytes(view.dtype)
         if self.barred:
             self.roots.leave(view.pointer, self.barred)
@@ -114,6 +130,12 @@ class Accesses:
             self.roots.leave(view.pointer, f"pointer {view.pointer.name!r} is viewed with elements of another size")
         else:
             storage.alignment = max(storage.alignment, unit)
+
+    def _through(self, view: View, into: dict[str, None]) -> None:
+        storage = self.roots.of(view.pointer)
+        if storage is not None:
+            into[storage.name] = None
+            self.place(view)
 
     def steps(self, label: str) -> tuple[Step, ...]:
         """One `Step`, or nothing when no root is touched."""

@@ -42,6 +42,11 @@ class Arena:
         """Whether a 32 bit index may be too small for it."""
         return self.size > _INT32_MAX
 
+    @property
+    def index_bits(self) -> int:
+        """Bits of an integer that can count its bytes."""
+        return 64 if self.needs_int64 else 32
+
     def elements(self, dtype: str) -> int:
         """How many elements of `dtype` hold it."""
         unit = element_bytes(dtype) or 1

@@ -42,6 +42,9 @@ class Placed:
 class Reader:
     """One pass over one function; the names of roots are unique in the function."""
 
+    #: What the start of an arena is sure to be aligned to, in bytes; None where an arena gets what it asks for.
+    base_alignment: int | None = None
+
     def __init__(self, function: str, alignment: int) -> None:
         self.function = function
         self.alignment = alignment
@@ -62,8 +65,8 @@ class Reader:
         """Add what `expr` touches; `keeps` as for `Accesses.pointer`, when the statement keeps the value."""
         raise NotImplementedError
 
-    def view(self, buffer: Any, rank: int) -> View:
-        """`buffer`, accessed with `rank` indices."""
+    def view(self, buffer: Any, indices: Any) -> View:
+        """`buffer`, accessed at `indices`."""
         raise NotImplementedError
 
     def storage_of(self, node: Any) -> Any | None:
@@ -117,7 +120,7 @@ class Reader:
     def _alloc(self, placed: Placed) -> Alloc:
         storage = self.roots.storages[placed.var]
         size = storage.size or 0  # a size that is not known is a reason to leave it alone, which drops the node
-        return Alloc(storage.name, size, storage.alignment, storage.scope, operator=self.function, fresh=True)
+        return Alloc(storage.name, size, storage.alignment, storage.scope, fresh=True)
 
     def allocated(self, var: Any, what: Allocation, reason: str = "", alignment: int = 1) -> Placed:
         """Note that `what` is allocated here for `var`; `reason` says why it has to stay as it is."""
@@ -147,7 +150,7 @@ class Reader:
             self.expression(accesses, index)
         if getattr(stmt, "predicate", None) is not None:
             self.expression(accesses, stmt.predicate)
-        accesses.store(self.view(stmt.buffer, len(stmt.indices)))
+        accesses.store(self.view(stmt.buffer, stmt.indices))
         return accesses.steps(f"{stmt.buffer.name} = ...")
 
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
@@ -211,10 +214,12 @@ class Reader:
 
     def _attribute(self, var: Any, key: str, value: Any) -> None:
         storage, aligned = self.roots.of(var), constant(value)
-        if storage is not None and key == "storage_alignment" and aligned is not None:
-            storage.alignment = max(storage.alignment, aligned)
-        else:
+        if storage is None or key != "storage_alignment" or aligned is None:
             self.roots.leave(var, f"it carries the attribute {key}")
+        elif self.base_alignment is not None and aligned > self.base_alignment:
+            self.roots.leave(var, f"it asks for an alignment of {aligned} bytes, which no arena is sure to have")
+        else:
+            storage.alignment = max(storage.alignment, aligned)
 
 
 # Attributes whose body runs once per thread: what is allocated in there exists many times.

@@ -12,12 +12,12 @@ from typing import Any
 
 from tvm import tir
 
-from tvm_memplan.dialects.accesses import Accesses, View
+from tvm_memplan.dialects.accesses import Accesses, View, Visits
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
-from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, walk
+from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
@@ -70,6 +70,9 @@ def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone
 
 
 class _Reader(Reader):
+    # What TVM's allocators promise; an `Allocate` cannot ask for more, and an offset cannot give more.
+    base_alignment = 64
+
     def statement(self, stmt: Any) -> tuple[Node, ...]:
         nodes: list[Node | Placed] = []
         # Lowered functions nest hundreds of allocations and lets; a worklist follows them without recursion.
@@ -86,16 +89,13 @@ class _Reader(Reader):
         return self.placed(nodes)
 
     def expression(self, accesses: Accesses, expr: Any, keeps: str = "") -> None:
-        walk(
-            expr,
-            lambda load: accesses.load(self.view(load.buffer, len(load.indices))),
-            lambda var, receiver: accesses.pointer(var, receiver, keeps, expr.dtype == "handle"),
-        )
+        def pointer(var: Any, receiver: str) -> None:
+            accesses.pointer(var, receiver, keeps, expr.dtype == "handle")
 
-    def view(self, buffer: Any, rank: int) -> View:
-        offset = buffer.elem_offset
-        starts = isinstance(offset, tir.IntImm) and offset.value == 0
-        return View(buffer.data, buffer.name, buffer.dtype, rank == 1 and len(buffer.shape) == 1, not starts)
+        walk(expr, Visits(accesses.load, accesses.store, accesses.place, pointer))
+
+    def view(self, buffer: Any, indices: Any) -> View:
+        return view(buffer, indices)
 
     def storage_of(self, node: Any) -> Any | None:
         owner = node.data if isinstance(node, tir.Buffer) else node
@@ -113,12 +113,17 @@ class _Reader(Reader):
         alias = _resolve(self.roots, stmt.value)
         if alias is not None:
             self.roots.name(stmt.var, alias)
+            if is_address_of(stmt.value):
+                load = stmt.value.args[0]
+                Accesses(self.roots, self.barred()).place(view(load.buffer, load.indices))
             return ()
         return self.use(f"let {stmt.var.name}", stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
 
     def _allocate(self, stmt: Any) -> tuple[Node | Placed, ...]:
         always = isinstance(stmt.condition, tir.IntImm) and stmt.condition.value == 1
         reason = "" if always else "it is allocated under a condition of its own"
+        if stmt.annotations:
+            reason = f"it carries the annotation {next(iter(stmt.annotations))}"
         placed = self.allocated(stmt.buffer_var, _allocation(stmt), reason)
         return (*self.use(f"allocate {stmt.buffer_var.name}", *stmt.extents, stmt.condition), placed)
 
@@ -147,7 +152,7 @@ def _resolve(roots: Roots, value: Any) -> PointerAlias | None:
         return None
     load = value.args[0]
     # The index is moved to where the pointer is used; its value must be the same there.
-    if len(load.indices) != 1 or has_load(load.indices[0]) or not load.indices[0].dtype.startswith("int"):
+    if len(load.indices) != 1 or has_load(load.indices[0]) or load.indices[0].dtype not in ("int32", "int64"):
         return None
     base = roots.alias_of(load.buffer.data)
     return roots.moved(base, load.indices[0], load.buffer.dtype) if base is not None else None

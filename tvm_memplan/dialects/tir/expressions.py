@@ -1,17 +1,18 @@
 """What an expression does to storage: which buffers it loads, and which pointers it hands to whom.
 
 `walk` calls back for each *load* of a buffer and for each *pointer use*, a place where the address of some
-storage, rather than an element of it, flows into the expression. The caller decides what that means.
+storage, rather than an element of it, flows into the expression; a pointer use that counts in elements of some
+type is a *place* as well. The caller decides what that means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import tvm
 from tvm import tir
 
+from tvm_memplan.dialects.accesses import View, Visits
 from tvm_memplan.dialects.reader import NotUnderstood
 
 _BINARY = (
@@ -72,39 +73,43 @@ def has_load(expr: Any) -> bool:
     return any(has_load(child) for child in children(expr))
 
 
-def walk(expr: Any, on_load: Callable[[Any], None], on_pointer: Callable[[Any, str], None]) -> None:
-    """Report what `expr` touches.
-
-    Parameters
-    ----------
-    expr : PrimExpr
-        Any expression.
-    on_load : callable
-        Called with each `BufferLoad` whose element is read.
-    on_pointer : callable
-        Called with the pointer's variable and the name of what receives it: a call's name, or the node kind.
-    """
-    _walk(expr, on_load, on_pointer, type(expr).__name__)
+def view(buffer: Any, indices: Any) -> View:
+    """`buffer`, accessed at `indices`; several elements at once in an address are not a flat access."""
+    offset = buffer.elem_offset
+    starts = isinstance(offset, tir.IntImm) and offset.value == 0
+    return View(buffer.data, buffer.name, buffer.dtype, len(indices) == 1 and len(buffer.shape) == 1, not starts)
 
 
-def _walk(expr: Any, on_load: Callable[[Any], None], on_pointer: Callable[[Any, str], None], receiver: str) -> None:
+def walk(expr: Any, visits: Visits) -> None:
+    """Report what `expr` touches."""
+    _walk(expr, visits, type(expr).__name__)
+
+
+def _walk(expr: Any, visits: Visits, receiver: str) -> None:
     if isinstance(expr, tir.Var):
         if expr.dtype == "handle":
-            on_pointer(expr, receiver)
+            visits.pointer(expr, receiver)
         return
     if is_address_of(expr) and isinstance(expr.args[0], tir.BufferLoad):
-        on_pointer(expr.args[0].buffer.data, receiver)
-        for index in expr.args[0].indices:
-            _walk(index, on_load, on_pointer, "index")
+        load = expr.args[0]
+        visits.place(view(load.buffer, load.indices))
+        visits.pointer(load.buffer.data, receiver)
+        if any(isinstance(index, tir.Ramp) for index in load.indices):
+            visits.pointer(load.buffer.data, "an address of several elements")
+        for index in load.indices:
+            _walk(index, visits, "index")
         return
     if isinstance(expr, tir.Call) and call_name(expr) == "tir.tvm_access_ptr":
         # (type annotation, pointer, offset, extent, access mask): who gets the result gets the pointer.
-        _walk(expr.args[1], on_load, on_pointer, receiver)
+        pointer = expr.args[1]
+        if isinstance(pointer, tir.Var):
+            visits.place(View(pointer, pointer.name, expr.args[0].dtype, True, False))
+        _walk(pointer, visits, receiver)
         for value in expr.args[2:]:
-            _walk(value, on_load, on_pointer, "tir.tvm_access_ptr")
+            _walk(value, visits, "tir.tvm_access_ptr")
         return
     if isinstance(expr, tir.BufferLoad):
-        on_load(expr)
+        visits.load(view(expr.buffer, expr.indices))
     inner = call_name(expr) if isinstance(expr, tir.Call) else type(expr).__name__
     for child in children(expr):
-        _walk(child, on_load, on_pointer, inner)
+        _walk(child, visits, inner)

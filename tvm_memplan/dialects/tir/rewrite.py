@@ -77,7 +77,7 @@ class _Writer:
     def allocate(self, arena: Arena, body: Any) -> Any:
         """`body` inside the arena's allocation."""
         dtype = self.dtypes[arena]
-        extent = tir.IntImm("int32", arena.elements(dtype))
+        extent = tir.IntImm(f"int{arena.index_bits}", arena.elements(dtype))
         return tir.Allocate(self.variables[arena], dtype, [extent], tir.IntImm("bool", 1), body)
 
     def after(self, node: Any) -> Any | None:
@@ -99,8 +99,7 @@ class _Writer:
         if place is None:
             return None
         (index,) = indices
-        if place.arena.needs_int64 and index.dtype.startswith("int32"):
-            index = index.astype(index.dtype.replace("int32", "int64"))
+        index = _widened(index, place.arena.index_bits)
         for step in (place.shift, place.elements(buffer.dtype)):
             if step is not None:
                 index = _add(index, step)
@@ -128,16 +127,17 @@ class _Writer:
         place = self.arenas.locate(pointer)
         if place is None:
             return pointer, offset
-        offset = offset + place.elements(dtype)
-        return self.variables[place.arena], offset if place.shift is None else offset + place.shift
+        offset = _widened(offset, place.arena.index_bits)
+        offset = offset if place.shift is None else _add(offset, place.shift)
+        return self.variables[place.arena], _add(offset, place.elements(dtype))
 
     def _address(self, pointer: Any) -> Any:
         place = self.arenas.locate(pointer)
         if place is None:
             return pointer
         elements = place.elements(place.dtype)
-        index: Any = tir.IntImm("int64" if place.arena.needs_int64 else "int32", elements)
-        index = index if place.shift is None else _add(place.shift, elements)
+        index: Any = tir.IntImm(f"int{place.arena.index_bits}", elements)
+        index = index if place.shift is None else _add(index, place.shift)
         return tir.Call("handle", "tir.address_of", [tir.BufferLoad(self._view(place.arena, place.dtype), [index])])
 
     def _Allocate(self, stmt: Any) -> Any | None:
@@ -156,8 +156,9 @@ class _Writer:
         return None
 
     def _For(self, stmt: Any) -> Any | None:
-        # Only the first of several loops with one variable is a region.
-        arena = self.loops.pop(stmt.loop_var, None)
+        # Loops in sequence may count in one variable; the first parallel one is the region.
+        parallel = stmt.kind == tir.ForKind.PARALLEL
+        arena = self.loops.pop(stmt.loop_var, None) if parallel else None
         if arena is None:
             return None
         return tir.For(
@@ -170,6 +171,16 @@ class _Writer:
             stmt.annotations,
             stmt.span,
         )
+
+
+def _widened(index: Any, bits: int) -> Any:
+    """`index` as an integer of at least `bits` bits: the loop that counts in it knows nothing of the arena."""
+    kind = tvm.DataType(index.dtype)
+    if kind.bits >= bits:
+        return index
+    if isinstance(index, tir.Ramp):
+        return tir.Ramp(_widened(index.base, bits), _widened(index.stride, bits), index.lanes)
+    return index.astype(f"int{bits}" if kind.lanes == 1 else f"int{bits}x{kind.lanes}")
 
 
 def _add(index: Any, step: Any) -> Any:

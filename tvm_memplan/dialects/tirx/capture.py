@@ -16,12 +16,12 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
-from tvm_memplan.dialects.accesses import Accesses, View
+from tvm_memplan.dialects.accesses import Accesses, View, Visits
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
-from tvm_memplan.dialects.tirx.expressions import Visits, call_name, element_type, has_load, is_pointer, view, walk
+from tvm_memplan.dialects.tirx.expressions import call_name, element_type, has_load, is_pointer, view, walk
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
@@ -95,12 +95,13 @@ class _Reader(Reader):
         visits = Visits(
             accesses.load,
             accesses.store,
+            accesses.place,
             lambda var, receiver: accesses.pointer(var, receiver, keeps, is_pointer(expr)),
         )
         walk(expr, visits, type(expr).__name__)
 
-    def view(self, buffer: Any, rank: int) -> View:
-        return view(buffer, rank)
+    def view(self, buffer: Any, indices: Any) -> View:
+        return view(buffer, len(indices))
 
     def storage_of(self, node: Any) -> Any | None:
         return node if isinstance(node, ir.Var) and (is_buffer_var(node) or is_pointer(node)) else None
@@ -135,6 +136,9 @@ class _Reader(Reader):
         alias = _resolve(self.roots, pointer)
         if alias is not None:
             self.roots.name(var, alias)
+            if call_name(pointer) == "tirx.address_of":
+                load = pointer.args[0]
+                Accesses(self.roots, self.barred()).place(view(load.source, len(load.indices)))
             return ()
         return self.use(f"let {var.name}", pointer, keeps=f"{what} is computed from it")
 

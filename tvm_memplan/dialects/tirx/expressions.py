@@ -7,14 +7,12 @@ who receives the address in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
-from tvm_memplan.dialects.accesses import View
+from tvm_memplan.dialects.accesses import View, Visits
 from tvm_memplan.dialects.elements import constant
 from tvm_memplan.dialects.reader import NotUnderstood
 
@@ -86,15 +84,6 @@ def has_load(expr: Any) -> bool:
     return isinstance(expr, (ir.TensorLoad, ir.Call)) or any(has_load(child) for child in children(expr))
 
 
-@dataclass(frozen=True)
-class Visits:
-    """What to call: `load` and `store` with a `View`, `pointer` with a variable and the name of its receiver."""
-
-    load: Callable[[View], None]
-    store: Callable[[View], None]
-    pointer: Callable[[Any, str], None]
-
-
 def walk(expr: Any, visits: Visits, receiver: str) -> None:
     """Report what `expr` touches; `receiver` is who gets its value."""
     if isinstance(expr, ir.Var):
@@ -105,8 +94,12 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
     if name == "tirx.buffer_data":
         visits.pointer(expr.args[0], receiver)
     elif name == "tirx.address_of" and isinstance(expr.args[0], ir.TensorLoad):
-        visits.pointer(expr.args[0].source, receiver)
-        for index in expr.args[0].indices:
+        load = expr.args[0]
+        visits.place(view(load.source, len(load.indices)))
+        visits.pointer(load.source, receiver)
+        if any(isinstance(index, tirx.Ramp) for index in load.indices):
+            visits.pointer(load.source, "an address of several elements")
+        for index in load.indices:
             walk(index, visits, "an index")
     elif name == "tirx.tvm_access_ptr":
         _access_pointer(expr, visits, receiver)
@@ -140,7 +133,7 @@ def _access_pointer(call: Any, visits: Visits, receiver: str) -> None:
         walk(call.args[1], visits, receiver)
     else:
         # The offset is counted in elements, as an index through a view is.
-        visits.load(View(var, var.name, access_type(call), True, False))
+        visits.place(View(var, var.name, access_type(call), True, False))
         visits.pointer(var, receiver)
     for value in call.args[2:]:
         walk(value, visits, "tirx.tvm_access_ptr")
