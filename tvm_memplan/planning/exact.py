@@ -25,7 +25,10 @@ from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED, State, Tab
 from tvm_memplan.planning.sections import Sections
 
 #: The limit of the first round, and how it grows.
-FIRST_LIMIT, GROWTH = 200_000, 4
+FIRST_LIMIT, GROWTH = 500_000, 4
+
+#: Attempts above `low` get this part of the limit.
+ASIDE = 8
 
 #: Work up to which the search runs uncompiled, as it would be done before the compiler is.
 WORTH_COMPILING = 1_000_000
@@ -150,10 +153,12 @@ class Attempt:
             **dict.fromkeys(("part_from", "part_size", "part_first", "part_last"), pieces),
             **dict.fromkeys(("todo_part", "todo_next", "todo_depth"), pieces),
             "listed": count * (count + 3) // 2 + 1,
-            **dict.fromkeys(("floor", "seen", "touched"), sections),
+            **dict.fromkeys(("seen", "touched"), sections),
             "count": exact_kernel.WORK + 1,
         }
-        given = {"low": low, "total": total, "cuts": cuts}
+        rank = {i: k for k, i in enumerate(self._order)}
+        floor = [min(low[rank[i]] for i in clique) for clique in parts.cliques]
+        given = {"low": low, "floor": floor, "total": total, "cuts": cuts}
         state = State(
             *(
                 self._copy(given[name]) if name in given else self._zeros(sizes.get(name, depths))
@@ -205,7 +210,7 @@ class Hunt:
             for order in ORDERS:
                 if self.high <= height or self.low > height or effort.over:
                     break
-                self._attempt(order, height, limit, effort)
+                self._attempt(order, height, limit // ASIDE, effort)
             if self.high > height:
                 below = height
 

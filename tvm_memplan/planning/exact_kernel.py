@@ -143,7 +143,7 @@ def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
     """
     depth = s.count[DEPTH]
     while s.count[WORK] < limit:
-        i = choose(t, s, depth)
+        i = choose(t, s, depth, height)
         if i >= 0 and put(t, s, depth, i, height):
             split(t, s, depth, i, crowded)
             if s.rest[depth + 1] < 0:
@@ -166,11 +166,11 @@ def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
     return UNDECIDED
 
 
-def choose(t: Tables, s: State, depth: int) -> int:
+def choose(t: Tables, s: State, depth: int, height: int) -> int:
     """Return the next buffer to try, in order of (low, rank), or -1; note it with its offset and rank."""
     start = s.part_from[s.part[depth]]
     length = s.part_size[s.part[depth]]
-    s.count[WORK] += length
+    s.count[WORK] += length + s.part_last[s.part[depth]] - s.part_first[s.part[depth]]
     last_at = s.at[depth]
     last_rank = s.rank[depth]
     best = -1
@@ -189,7 +189,10 @@ def choose(t: Tables, s: State, depth: int) -> int:
             best = i
             best_low = low
             best_rank = rank
-    if best_low >= first_end:
+    fullest = 0
+    for c in range(s.part_first[s.part[depth]], s.part_last[s.part[depth]] + 1):
+        fullest = max(fullest, s.total[c])
+    if best_low >= first_end or best_low + fullest > height:
         return -1
     s.at[depth] = best_low
     s.rank[depth] = best_rank
@@ -209,38 +212,46 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
         s.cuts[c] -= 1
     end = s.low[i] + t.size[i]
     good = end <= height
+    for q in range(t.sect_ptr[i], t.sect_ptr[i + 1]):
+        c = t.sect[q]
+        s.total[c] -= t.size[i]
+        if s.total[c] and end + s.total[c] > height:
+            good = False
+    s.lifted[depth] = 0
+    work = t.sect_ptr[i + 1] - t.sect_ptr[i]
     s.count[STAMP] += 1
     stamp = s.count[STAMP]
     lifts = s.count[LIFTS]
     touched = 0
     for k in range(t.near_ptr[i], t.near_ptr[i + 1]):
         j = t.near[k]
+        work += 1
         above = (end + t.align[j] - 1) // t.align[j] * t.align[j]
         if s.placed[j] or s.low[j] >= above:
             continue
-        if t.pin[j] >= 0:
-            good = False
+        s.lifted[depth] = 1
+        good = good and t.pin[j] < 0
+        if not good:
+            break
+        before = s.low[j]
         s.lift_who[lifts] = j
-        s.lift_low[lifts] = s.low[j]
+        s.lift_low[lifts] = before
         lifts += 1
         s.low[j] = above
         for q in range(t.sect_ptr[j], t.sect_ptr[j + 1]):
             c = t.sect[q]
-            if s.seen[c] != stamp:
+            if s.floor[c] == before and s.seen[c] != stamp:
                 s.seen[c] = stamp
                 s.touched[touched] = c
                 touched += 1
-    s.lifted[depth] = lifts - s.count[LIFTS]
     s.count[LIFTS] = lifts
-    work = t.near_ptr[i + 1] - t.near_ptr[i]
-    for q in range(t.sect_ptr[i], t.sect_ptr[i + 1]):
-        c = t.sect[q]
-        s.total[c] -= t.size[i]
-        if s.seen[c] != stamp:
-            s.seen[c] = stamp
-            s.touched[touched] = c
-            touched += 1
     if good:
+        for q in range(t.sect_ptr[i], t.sect_ptr[i + 1]):
+            c = t.sect[q]
+            if s.floor[c] == s.low[i] and s.seen[c] != stamp:
+                s.seen[c] = stamp
+                s.touched[touched] = c
+                touched += 1
         floors = s.count[FLOORS]
         for q in range(touched):
             c = s.touched[q]
@@ -255,12 +266,10 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
                 s.floor_old[floors] = s.floor[c]
                 floors += 1
                 s.floor[c] = lowest
+                if lowest + s.total[c] > height:
+                    good = False
+                    break
         s.count[FLOORS] = floors
-        part = s.part[depth]
-        for c in range(s.part_first[part], s.part_last[part] + 1):
-            if s.total[c] and max(s.floor[c], s.at[depth]) + s.total[c] > height:
-                good = False
-                break
     s.count[WORK] += work
     return good and (s.lifted[depth] == 0 or passed_over(t, s, depth, height))
 
