@@ -14,7 +14,7 @@ out above everybody's `low` are worked on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED, State, Tables
 from tvm_memplan.planning.sections import Sections
 
-#: The limit of the first round, and how it grows.
-FIRST_LIMIT, GROWTH = 500_000, 4
+#: How many times a packing could be put together within the limit of the first round, and how the limit grows.
+FIRST_DIVES, GROWTH = 1, 4
 
-#: Attempts above `low` get this part of the limit.
+#: Attempts above `low` get this part of the limit, but enough for one packing.
 ASIDE = 8
 
 #: Work up to which the search runs uncompiled, as it would be done before the compiler is.
@@ -45,7 +45,7 @@ ORDERS = (
     ("fwa", False),
     ("wfa", False),
     ("fua", True),
-    ("zfw", True),
+    ("cfz", False),
 )
 
 
@@ -70,119 +70,114 @@ def ranked(parts: Sections, order: str) -> list[int]:
     return sorted(range(len(parts.size)), key=lambda i: (*(-keys[key](i) for key in order), i))
 
 
-class Attempt:
-    """One search for a packing within `height`; it can be continued.
+class Ranked:
+    """The buffers of a part in one of the `ORDERS`, as tables for the search."""
 
-    Parameters
-    ----------
-    parts : Sections
-        What to pack.
-    order : tuple of (str, bool)
-        One of `ORDERS`.
-    height : int
-        Units.
-    fast : bool
-        Whether to use the compiled search.
-    """
-
-    def __init__(self, parts: Sections, order: tuple[str, bool], height: int, fast: bool) -> None:
-        self.height, self.crowded, self.fast = height, order[1], fast
-        self._order = ranked(parts, order[0])
-        self._tables = self._prepare(parts)
-        self._state = self._begin(parts)
-
-    def run(self, limit: int, effort: Effort) -> int:
-        """Search until found, proved impossible, or out of work or time."""
-        run: Any = exact_kernel.compiled_search() if self.fast else exact_kernel.search
-        result = UNDECIDED
-        before = 0
-        limit = min(limit, effort.work)
-        while result == UNDECIDED and before < limit and not effort.over:
-            result = run(self._tables, self._state, self.height, min(limit, before + PORTION), self.crowded)
-            done = int(self._state.count[exact_kernel.WORK])
-            effort.spend(done - before)
-            before = done
-        return int(result)
-
-    def offsets(self) -> list[int]:
-        """Return the offsets of what was found, in units, in the order of the problem."""
-        offsets = [0] * len(self._order)
-        for rank, i in enumerate(self._order):
-            offsets[i] = int(self._state.low[rank])
-        return offsets
-
-    def _prepare(self, parts: Sections) -> Tables:
-        order = self._order
-        rank = {i: k for k, i in enumerate(order)}
-        of: list[list[int]] = [[] for _ in order]
+    def __init__(self, parts: Sections, order: tuple[str, bool], fast: bool) -> None:
+        self.parts, self.crowded, self.fast = parts, order[1], fast
+        self.order = ranked(parts, order[0])
+        rank = {i: k for k, i in enumerate(self.order)}
+        of: list[list[int]] = [[] for _ in self.order]
         for section, clique in enumerate(parts.cliques):
             for i in clique:
                 of[i].append(section)
-        twins: list[int] = []
-        last: dict[Any, int] = {}
-        for k, i in enumerate(order):
-            looks = (parts.size[i], parts.align[i], parts.pin[i], parts.spans[i], frozenset((*parts.near[i], i)))
-            twins.append(last.get(looks, -1) if parts.pin[i] < 0 else -1)
-            last[looks] = k
-        near = [sorted(rank[j] for j in parts.near[i]) for i in order]
-        copy = self._copy
-        return Tables(
-            copy([parts.size[i] for i in order]),
-            copy([parts.align[i] for i in order]),
-            copy([parts.pin[i] for i in order]),
-            *self._split(near),
-            *self._split([of[i] for i in order]),
+        self.tables = Tables(
+            self.copy([parts.size[i] for i in self.order]),
+            self.copy([parts.align[i] for i in self.order]),
+            self.copy([parts.pin[i] for i in self.order]),
+            *self._split([sorted(rank[j] for j in parts.near[i]) for i in self.order]),
+            *self._split([of[i] for i in self.order]),
             *self._split([[rank[i] for i in clique] for clique in parts.cliques]),
-            copy([parts.spans[i][0] for i in order]),
-            copy([parts.spans[i][1] for i in order]),
-            copy(twins),
+            self.copy([parts.spans[i][0] for i in self.order]),
+            self.copy([parts.spans[i][1] for i in self.order]),
+            self.copy(_twins(parts, self.order)),
         )
 
-    def _begin(self, parts: Sections) -> State:
-        count, sections = len(parts.size), len(parts.cliques)
+    def begin(self) -> State:
+        """Return the state of a search that has not begun."""
+        parts, count, sections = self.parts, len(self.order), len(self.parts.cliques)
         cuts = [0] * sections
         for first, last in parts.spans:
             for c in range(first, last):
                 cuts[c] += 1
-        total = [sum(parts.size[i] for i in clique) for clique in parts.cliques]
-        low = [max(0, parts.pin[i]) for i in self._order]
-        depths, pieces = count + 2, 2 * count + 2
+        lowest = [max(0, pin) for pin in parts.pin]
+        given = {
+            "low": [lowest[i] for i in self.order],
+            "floor": [min(lowest[i] for i in clique) for clique in parts.cliques],
+            "total": [sum(parts.size[i] for i in clique) for clique in parts.cliques],
+            "cuts": cuts,
+        }
         sizes = {
-            **dict.fromkeys(("lift_who", "lift_low"), len(self._tables.near) + 1),
+            **dict.fromkeys(("lift_who", "lift_low"), len(self.tables.near) + 1),
             **dict.fromkeys(("floor_who", "floor_old"), count * sections + 1),
-            **dict.fromkeys(("part_from", "part_size", "part_first", "part_last"), pieces),
-            **dict.fromkeys(("todo_part", "todo_next", "todo_depth"), pieces),
-            "listed": count * (count + 3) // 2 + 1,
+            **dict.fromkeys(("part_from", "part_size", "part_first", "part_last"), 2 * count + 2),
+            **dict.fromkeys(("todo_part", "todo_next", "todo_depth"), 2 * count + 2),
             **dict.fromkeys(("seen", "touched"), sections),
+            "listed": count * (count + 3) // 2 + 1,
             "count": exact_kernel.WORK + 1,
         }
-        rank = {i: k for k, i in enumerate(self._order)}
-        floor = [min(low[rank[i]] for i in clique) for clique in parts.cliques]
-        given = {"low": low, "floor": floor, "total": total, "cuts": cuts}
-        state = State(
-            *(
-                self._copy(given[name]) if name in given else self._zeros(sizes.get(name, depths))
-                for name in State._fields
-            )
+        fields = (
+            self.copy(given[name]) if name in given else self._zeros(sizes.get(name, count + 2))
+            for name in State._fields
         )
-        for k in range(count):
-            state.listed[k] = k
+        state = State(*fields)
+        state.listed[:count] = self.copy(range(count))
         state.part_size[0], state.part_last[0] = count, sections - 1
         state.count[exact_kernel.PARTS], state.count[exact_kernel.LISTED] = 1, count
         state.at[0] = state.rank[0] = state.parent[0] = state.rest[0] = -1
         return state
 
+    def copy(self, values: Sequence[int]) -> Any:
+        """Return `values` as the kind of sequence that the search works on."""
+        return np.array(values, dtype=np.int64) if self.fast else list(values)
+
     def _split(self, lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         ends = [0]
         for own in lists:
             ends.append(ends[-1] + len(own))
-        return self._copy(ends), self._copy([value for own in lists for value in own])
-
-    def _copy(self, values: Sequence[int]) -> Any:
-        return np.array(values, dtype=np.int64) if self.fast else list(values)
+        return self.copy(ends), self.copy([value for own in lists for value in own])
 
     def _zeros(self, count: int) -> Any:
         return np.zeros(count, dtype=np.int64) if self.fast else [0] * count
+
+
+def _twins(parts: Sections, order: Sequence[int]) -> list[int]:
+    """For each rank, the last earlier rank of a buffer that could change places with it, or -1."""
+    twins: list[int] = []
+    last: dict[object, int] = {}
+    for rank, i in enumerate(order):
+        looks = (parts.size[i], parts.align[i], parts.spans[i], frozenset((*parts.near[i], i)))
+        twins.append(last.get(looks, -1) if parts.pin[i] < 0 else -1)
+        if parts.pin[i] < 0:
+            last[looks] = rank
+    return twins
+
+
+def attempt(ranked: Ranked, height: int, limit: int, effort: Effort) -> tuple[int, list[int]]:
+    """Search for a packing within `height` units, until `limit` looks are done or the effort is over.
+
+    Returns
+    -------
+    int
+        FOUND, NONE or UNDECIDED.
+    list of int
+        The offsets found, in units, in the order of `ranked.parts`; empty when none were.
+    """
+    run: Any = exact_kernel.compiled_search() if ranked.fast else exact_kernel.search
+    state = ranked.begin()
+    result, done = UNDECIDED, 0
+    limit = min(limit, effort.work)
+    while result == UNDECIDED and done < limit and not effort.over:
+        result = int(run(ranked.tables, state, height, min(limit, done + PORTION), ranked.crowded))
+        now = int(state.count[exact_kernel.WORK])
+        effort.spend(now - done)
+        done = now
+    if result != FOUND:
+        return result, []
+    offsets = [0] * len(ranked.order)
+    for rank, i in enumerate(ranked.order):
+        offsets[i] = int(state.low[rank])
+    return result, offsets
 
 
 @dataclass
@@ -193,12 +188,18 @@ class Hunt:
     offsets: list[int]
     low: int
     high: int
+    _ranked: dict[tuple[tuple[str, bool], bool], Ranked] = field(default_factory=dict, repr=False)
 
     @classmethod
     def begin(cls, parts: Sections, offsets: Sequence[int]) -> Hunt:
         """Start from a valid packing (offsets in units)."""
         high = max(at + size for at, size in zip(offsets, parts.size))
         return cls(parts, list(offsets), parts.least, high)
+
+    @property
+    def dive(self) -> int:
+        """About how much work it takes to put one packing together."""
+        return 16 * (len(self.parts.size) ** 2 + sum(map(len, self.parts.near)))
 
     def round(self, limit: int, goal: int, effort: Effort) -> None:
         """Try to come down to `goal`, or to `low` if that is higher, with so much work per attempt."""
@@ -210,7 +211,7 @@ class Hunt:
             for order in ORDERS:
                 if self.high <= height or self.low > height or effort.over:
                     break
-                self._attempt(order, height, limit // ASIDE, effort)
+                self._attempt(order, height, max(limit // ASIDE, self.dive), effort)
             if self.high > height:
                 below = height
 
@@ -218,23 +219,24 @@ class Hunt:
         if self.high <= height or effort.over:
             return
         fast = effort.used + limit > WORTH_COMPILING and self.high < exact_kernel.NEVER
-        attempt = Attempt(self.parts, order, height, fast)
-        result = attempt.run(limit, effort)
+        if (order, fast) not in self._ranked:
+            self._ranked[order, fast] = Ranked(self.parts, order, fast)
+        result, offsets = attempt(self._ranked[order, fast], height, limit, effort)
         if result == FOUND:
-            self.offsets = attempt.offsets()
-            self.high = max(at + size for at, size in zip(self.offsets, self.parts.size))
+            self.offsets = offsets
+            self.high = max(at + size for at, size in zip(offsets, self.parts.size))
         elif result == NONE:
             self.low = max(self.low, height + 1)
 
 
 def hunt(hunts: Sequence[Hunt], effort: Effort) -> int:
     """Lower the highest of the parts until it is proved lowest or the effort is over; return the least height."""
-    limit = FIRST_LIMIT
+    dives = FIRST_DIVES
     while True:
         goal = max((h.low for h in hunts), default=0)
         above = [h for h in hunts if h.high > goal]
         if not above or effort.over:
             return goal
         for h in sorted(above, key=lambda h: (-h.high, h.parts.members)):
-            h.round(limit, goal, effort)
-        limit *= GROWTH
+            h.round(dives * h.dive, goal, effort)
+        dives *= GROWTH
