@@ -114,7 +114,7 @@ class Ranked:
             **dict.fromkeys(("todo_part", "todo_next", "todo_depth"), 2 * count + 2),
             **dict.fromkeys(("seen", "touched"), sections),
             "listed": count * (count + 3) // 2 + 1,
-            "count": exact_kernel.WORK + 1,
+            "tally": exact_kernel.WORK + 1,
         }
         fields = (
             self.copy(given[name]) if name in given else self._zeros(sizes.get(name, count + 2))
@@ -123,7 +123,7 @@ class Ranked:
         state = State(*fields)
         state.listed[:count] = self.copy(range(count))
         state.part_size[0], state.part_last[0] = count, sections - 1
-        state.count[exact_kernel.PARTS], state.count[exact_kernel.LISTED] = 1, count
+        state.tally[exact_kernel.PARTS], state.tally[exact_kernel.LISTED] = 1, count
         state.at[0] = state.rank[0] = state.parent[0] = state.rest[0] = -1
         return state
 
@@ -169,7 +169,7 @@ def attempt(ranked: Ranked, height: int, limit: int, effort: Effort) -> tuple[in
     limit = min(limit, effort.work)
     while result == UNDECIDED and done < limit and not effort.over:
         result = int(run(ranked.tables, state, height, min(limit, done + PORTION), ranked.crowded))
-        now = int(state.count[exact_kernel.WORK])
+        now = int(state.tally[exact_kernel.WORK])
         effort.spend(now - done)
         done = now
     if result != FOUND:

@@ -42,7 +42,7 @@ Array = MutableSequence[int]
 
 FOUND, NONE, UNDECIDED = 1, 0, -1
 
-#: Where `State.count` keeps what: depth of the search, lengths of the stacks, a stamp, and the work done so far.
+#: Where `State.tally` keeps what: depth of the search, lengths of the stacks, a stamp, and the work done so far.
 DEPTH, PARTS, LISTED, TODO, LIFTS, FLOORS, STAMP, WORK = range(8)
 
 #: Larger than any offset, and still half of what int64 holds.
@@ -119,7 +119,7 @@ class State(NamedTuple):
     touched: Array
     least: Array
     passed: Array
-    count: Array
+    tally: Array
 
 
 def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
@@ -141,8 +141,8 @@ def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
     int
         FOUND (``s.low`` holds the offsets), NONE (there is no packing), or UNDECIDED (the limit was reached).
     """
-    depth = s.count[DEPTH]
-    while s.count[WORK] < limit:
+    depth = s.tally[DEPTH]
+    while s.tally[WORK] < limit:
         i = choose(t, s, depth, height)
         if i >= 0 and put(t, s, depth, i, height):
             split(t, s, depth, i, crowded)
@@ -162,7 +162,7 @@ def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
             back = s.parent[depth]
         if back < 0:
             return NONE
-    s.count[DEPTH] = depth
+    s.tally[DEPTH] = depth
     return UNDECIDED
 
 
@@ -170,7 +170,7 @@ def choose(t: Tables, s: State, depth: int, height: int) -> int:
     """Return the next buffer to try, in order of (low, rank), or -1; note it with its offset and rank."""
     start = s.part_from[s.part[depth]]
     length = s.part_size[s.part[depth]]
-    s.count[WORK] += length + s.part_last[s.part[depth]] - s.part_first[s.part[depth]]
+    s.tally[WORK] += length + s.part_last[s.part[depth]] - s.part_first[s.part[depth]]
     last_at = s.at[depth]
     last_rank = s.rank[depth]
     best = -1
@@ -202,11 +202,11 @@ def choose(t: Tables, s: State, depth: int, height: int) -> int:
 
 def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
     """Place a buffer and lift those that must lie above it; return False if that cannot end well."""
-    s.kept_parts[depth] = s.count[PARTS]
-    s.kept_listed[depth] = s.count[LISTED]
-    s.kept_todo[depth] = s.count[TODO]
-    s.kept_lifts[depth] = s.count[LIFTS]
-    s.kept_floors[depth] = s.count[FLOORS]
+    s.kept_parts[depth] = s.tally[PARTS]
+    s.kept_listed[depth] = s.tally[LISTED]
+    s.kept_todo[depth] = s.tally[TODO]
+    s.kept_lifts[depth] = s.tally[LIFTS]
+    s.kept_floors[depth] = s.tally[FLOORS]
     s.placed[i] = 1
     for c in range(t.first[i], t.last[i]):
         s.cuts[c] -= 1
@@ -219,9 +219,9 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
             good = False
     s.lifted[depth] = 0
     work = t.sect_ptr[i + 1] - t.sect_ptr[i]
-    s.count[STAMP] += 1
-    stamp = s.count[STAMP]
-    lifts = s.count[LIFTS]
+    s.tally[STAMP] += 1
+    stamp = s.tally[STAMP]
+    lifts = s.tally[LIFTS]
     touched = 0
     for k in range(t.near_ptr[i], t.near_ptr[i + 1]):
         j = t.near[k]
@@ -244,7 +244,7 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
                 s.seen[c] = stamp
                 s.touched[touched] = c
                 touched += 1
-    s.count[LIFTS] = lifts
+    s.tally[LIFTS] = lifts
     if good:
         for q in range(t.sect_ptr[i], t.sect_ptr[i + 1]):
             c = t.sect[q]
@@ -252,7 +252,7 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
                 s.seen[c] = stamp
                 s.touched[touched] = c
                 touched += 1
-        floors = s.count[FLOORS]
+        floors = s.tally[FLOORS]
         for q in range(touched):
             c = s.touched[q]
             work += t.member_ptr[c + 1] - t.member_ptr[c]
@@ -269,8 +269,8 @@ def put(t: Tables, s: State, depth: int, i: int, height: int) -> bool:
                 if lowest + s.total[c] > height:
                     good = False
                     break
-        s.count[FLOORS] = floors
-    s.count[WORK] += work
+        s.tally[FLOORS] = floors
+    s.tally[WORK] += work
     return good and (s.lifted[depth] == 0 or passed_over(t, s, depth, height))
 
 
@@ -307,20 +307,20 @@ def passed_over(t: Tables, s: State, depth: int, height: int) -> bool:
                 if not s.placed[j] and s.least[j] < end and s.least[j] + t.size[j] < lowest:
                     lowest = s.least[j] + t.size[j]
             if lowest == NEVER:
-                s.count[WORK] += work
+                s.tally[WORK] += work
                 return False
             lowest = (lowest + t.align[i] - 1) // t.align[i] * t.align[i]
             if lowest > s.least[i]:
                 s.least[i] = lowest
                 again = True
-    s.count[STAMP] += 1
+    s.tally[STAMP] += 1
     good = True
     for k in range(passed):
         for q in range(t.sect_ptr[s.passed[k]], t.sect_ptr[s.passed[k] + 1]):
             c = t.sect[q]
-            if s.seen[c] == s.count[STAMP]:
+            if s.seen[c] == s.tally[STAMP]:
                 continue
-            s.seen[c] = s.count[STAMP]
+            s.seen[c] = s.tally[STAMP]
             lowest = NEVER
             work += t.member_ptr[c + 1] - t.member_ptr[c]
             for m in range(t.member_ptr[c], t.member_ptr[c + 1]):
@@ -332,7 +332,7 @@ def passed_over(t: Tables, s: State, depth: int, height: int) -> bool:
                 break
         if not good:
             break
-    s.count[WORK] += work
+    s.tally[WORK] += work
     return good
 
 
@@ -351,7 +351,7 @@ def split(t: Tables, s: State, depth: int, i: int, crowded: bool) -> None:
             first = last
             while first > s.part_first[part] and s.cuts[first - 1]:
                 first -= 1
-        begin = s.count[LISTED]
+        begin = s.tally[LISTED]
         end = begin
         left = 0
         for k in range(start, start + s.part_size[part]):
@@ -377,15 +377,15 @@ def split(t: Tables, s: State, depth: int, i: int, crowded: bool) -> None:
         if left:
             piece = part
             if fell_apart:
-                piece = s.count[PARTS]
-                s.count[PARTS] += 1
-                s.count[LISTED] = end
+                piece = s.tally[PARTS]
+                s.tally[PARTS] += 1
+                s.tally[LISTED] = end
                 s.part_from[piece] = begin
                 s.part_size[piece] = end - begin
                 s.part_first[piece] = first
                 s.part_last[piece] = last
-            todo = s.count[TODO]
-            s.count[TODO] += 1
+            todo = s.tally[TODO]
+            s.tally[TODO] += 1
             s.todo_part[todo] = piece
             s.todo_next[todo] = rest
             s.todo_depth[todo] = depth
@@ -414,15 +414,15 @@ def take_back(t: Tables, s: State, top: int, back: int) -> None:
             s.total[t.sect[q]] += t.size[i]
         for c in range(t.first[i], t.last[i]):
             s.cuts[c] += 1
-    for k in range(s.count[LIFTS] - 1, s.kept_lifts[back] - 1, -1):
+    for k in range(s.tally[LIFTS] - 1, s.kept_lifts[back] - 1, -1):
         s.low[s.lift_who[k]] = s.lift_low[k]
-    for k in range(s.count[FLOORS] - 1, s.kept_floors[back] - 1, -1):
+    for k in range(s.tally[FLOORS] - 1, s.kept_floors[back] - 1, -1):
         s.floor[s.floor_who[k]] = s.floor_old[k]
-    s.count[PARTS] = s.kept_parts[back]
-    s.count[LISTED] = s.kept_listed[back]
-    s.count[TODO] = s.kept_todo[back]
-    s.count[LIFTS] = s.kept_lifts[back]
-    s.count[FLOORS] = s.kept_floors[back]
+    s.tally[PARTS] = s.kept_parts[back]
+    s.tally[LISTED] = s.kept_listed[back]
+    s.tally[TODO] = s.kept_todo[back]
+    s.tally[LIFTS] = s.kept_lifts[back]
+    s.tally[FLOORS] = s.kept_floors[back]
 
 
 @cache
