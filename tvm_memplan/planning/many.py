@@ -28,10 +28,17 @@ import numpy.typing as npt
 Array = npt.NDArray[np.int64]
 
 
-def first_fit(
-    order: Array, size: Array, align: Array, ptr: Array, start: Array, stop: Array, limit: int = -1
+def fit(
+    order: Array,
+    size: Array,
+    align: Array,
+    ptr: Array,
+    start: Array,
+    stop: Array,
+    best_fit: bool = False,
+    limit: int = -1,
 ) -> tuple[Array, int, int]:
-    """Put every buffer at the lowest offset that is free.
+    """Put every buffer at the lowest offset that is free, or into the narrowest gap.
 
     Parameters
     ----------
@@ -42,6 +49,8 @@ def first_fit(
     ptr, start, stop : array
         Buffer ``i`` has the live ranges ``[start[k], stop[k])`` for ``ptr[i] <= k < ptr[i + 1]``, sorted and apart;
         steps from 0 on.
+    best_fit : bool
+        Take the narrowest gap that is wide enough instead of the lowest.
     limit : int
         Give up when the arena grows beyond this many bytes; -1 for never.
 
@@ -57,7 +66,7 @@ def first_fit(
     shift, first = _levels(start, stop)
     level, slots = _slots(start, stop, shift, first)
     offset = np.zeros(len(size), dtype=np.int64)
-    top, work = _compiled()(order, size, align, ptr, start, stop, limit, shift, first, level, slots, offset)
+    top, work = _compiled()(order, size, align, ptr, start, stop, best_fit, limit, shift, first, level, slots, offset)
     return offset, int(top), int(work)
 
 
@@ -85,13 +94,14 @@ def _slots(start: Array, stop: Array, shift: int, first: Array) -> tuple[Array, 
     return level, np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
 
-def _first_fit(
+def _fit(
     order: Any,
     size: Any,
     align: Any,
     ptr: Any,
     start: Any,
     stop: Any,
+    best_fit: bool,
     limit: int,
     shift: int,
     first: Any,
@@ -133,16 +143,21 @@ def _first_fit(
         for root in range(met // 2 - 1, -1, -1):
             _sift(lows, ends, root, met)
         cursor = 0
+        best = -1
+        narrowest = 0
         while met > 0:
             low = (cursor + align[i] - 1) // align[i] * align[i]
-            if lows[0] - low >= size[i]:
-                break
+            if lows[0] - low >= size[i] and (best < 0 or lows[0] - cursor < narrowest):
+                best = low
+                narrowest = lows[0] - cursor
+                if not best_fit:
+                    break
             cursor = max(cursor, ends[0])
             met -= 1
             lows[0] = lows[met]
             ends[0] = ends[met]
             _sift(lows, ends, 0, met)
-        low = (cursor + align[i] - 1) // align[i] * align[i]
+        low = best if best >= 0 else (cursor + align[i] - 1) // align[i] * align[i]
         offset[i] = low
         top = max(top, low + size[i])
         if limit >= 0 and top > limit:
@@ -187,4 +202,4 @@ def _sift(lows: Any, ends: Any, root: int, count: int) -> None:
 def _compiled() -> Callable[..., Any]:
     from tvm_memplan.planning.exact_kernel import compiled_together
 
-    return compiled_together(globals(), _sift, _first_fit)
+    return compiled_together(globals(), _sift, _fit)

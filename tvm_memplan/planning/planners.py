@@ -17,9 +17,11 @@ from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
+from tvm_memplan.planning.large import Columns, columns
+from tvm_memplan.planning.large import pack as pack_columns
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
-from tvm_memplan.planning.pack import Layout, Packer, cost, no_worse_than_a_stack
+from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.parts import part, parts
 from tvm_memplan.planning.search import improve as climb_from
 from tvm_memplan.planning.search import moves_for
@@ -166,6 +168,10 @@ def _exactly(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Out
 
 
 def _best(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
+    if len(problem.buffers) > MOST_LISTED:
+        given = columns(problem)
+        if given is not None:
+            return _large(problem, *given, effort)
     conflicts = Conflicts(problem)
     goal = bound(problem).bytes
     moves = moves_for(len(problem.buffers))
@@ -195,6 +201,15 @@ def _best(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Outcom
     improved = no_worse_than_a_stack(problem, packer.placements(climb_from(packer, starts, goal, moves)))
     best = min(best, improved, key=lambda placements: cost(problem, placements))
     return best, replace(outcome, proved=_reached(cost(problem, best), outcome.least))
+
+
+def _large(problem: Problem, given: Columns, pool: Pool, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
+    offsets, end = pack_columns(given, effort)
+    goal = given.pressure
+    if pool.capacity is None or end <= pool.capacity or len(problem.pools) == 1:
+        return [Placement(pool.name, at) for at in offsets.tolist()], Outcome(goal, end <= goal, effort.cut)
+    packer = Packer(Conflicts(problem))  # some must go elsewhere
+    return packer.placements(packer.pack(arrange(packer.conflicts, by_size))), Outcome(goal, False, effort.cut)
 
 
 def _reached(price: tuple[int, ...], goal: int) -> bool:
@@ -230,6 +245,8 @@ def _needed(made: Plan, index: int, pool: Pool) -> int:
 
 def _check_pins(problem: Problem) -> None:
     members = [i for i, buffer in enumerate(problem.buffers) if buffer.pinned]
+    if not members:
+        return
     own = part(problem, members)
     fixed = tuple(buffer.pinned for buffer in own.buffers if buffer.pinned)
     try:
