@@ -28,7 +28,7 @@ def overlaps(plan: Plan) -> Iterator[tuple[int, int]]:
     events = np.argsort(np.array(times, dtype=np.int64 if small else object), kind="stable").tolist()
     lows: dict[str, list[int]] = {place.pool: [] for place in places}
     alive: dict[str, list[int]] = {place.pool: [] for place in places}
-    left_out = set()
+    left_out: set[int] = set()
     count = len(ranges)
     for event in events:
         k = event % count

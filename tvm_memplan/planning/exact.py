@@ -180,6 +180,11 @@ def attempt(ranked: Ranked, height: int, limit: int, effort: Effort) -> tuple[in
     return result, offsets
 
 
+def dive(parts: Sections) -> int:
+    """About how much work it takes to put one packing together."""
+    return 16 * (len(parts.size) ** 2 + sum(map(len, parts.near)))
+
+
 @dataclass
 class Hunt:
     """The two heights of one independent part, in units, and the packing that is `high`."""
@@ -196,11 +201,6 @@ class Hunt:
         high = max(at + size for at, size in zip(offsets, parts.size))
         return cls(parts, list(offsets), parts.least, high)
 
-    @property
-    def dive(self) -> int:
-        """About how much work it takes to put one packing together."""
-        return 16 * (len(self.parts.size) ** 2 + sum(map(len, self.parts.near)))
-
     def round(self, limit: int, goal: int, effort: Effort) -> None:
         """Try to come down to `goal`, or to `low` if that is higher, with so much work per attempt."""
         for order in ORDERS:
@@ -211,7 +211,7 @@ class Hunt:
             for order in ORDERS:
                 if self.high <= height or self.low > height or effort.over:
                     break
-                self._attempt(order, height, max(limit // ASIDE, self.dive), effort)
+                self._attempt(order, height, max(limit // ASIDE, dive(self.parts)), effort)
             if self.high > height:
                 below = height
 
@@ -238,5 +238,5 @@ def hunt(hunts: Sequence[Hunt], effort: Effort) -> int:
         if not above or effort.over:
             return goal
         for h in sorted(above, key=lambda h: (-h.high, h.parts.members)):
-            h.round(dives * h.dive, goal, effort)
+            h.round(dives * dive(h.parts), goal, effort)
         dives *= GROWTH

@@ -131,7 +131,7 @@ def pack(given: Columns, effort: Effort) -> tuple[Array, int]:
     for order in orders(given).values():
         for best_fit in (False, True):
             # The next trial costs about as much as the last; who could not finish does not begin.
-            if least >= 0 and (least <= goal or effort.over or effort.work < 2 * spent):
+            if least >= 0 and (least <= goal or effort.work < spent or effort.over):
                 return best, least
             offset, top, spent = fit(
                 order[solid[order]], given.size, given.align, given.ptr, given.start, given.stop, best_fit, least

@@ -17,6 +17,7 @@ from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
+from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.large import Columns, columns
 from tvm_memplan.planning.large import pack as pack_columns
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
@@ -124,6 +125,10 @@ PLANNERS: dict[str, Callable[[Problem], Plan]] = {
 SEARCHING: dict[str, Callable[[Problem, float | None], Plan]] = {"auto": auto, "exact": exact}
 
 
+#: Up to so many buffers a message says why a capacity cannot be met.
+QUICKLY_PROVED = 500
+
+
 #: What `auto` tries on problems that are too large to search: orders, and whether gaps are chosen by best fit.
 WHEN_LARGE = [
     ("conflicts", False),
@@ -227,8 +232,23 @@ def _finish(problem: Problem, placements: Sequence[Placement], name: str) -> Pla
                 f"{pool.name!r} has {pool.capacity} bytes and would need {_needed(made, i, pool)}"
                 for pool in problem.candidates(buffer)
             )
-            raise DoesNotFit(f"{name} found no room for buffer {buffer.name!r} of {buffer.size} bytes: pool {tried}")
+            raise DoesNotFit(
+                f"{name} found no room for buffer {buffer.name!r} of {buffer.size} bytes: pool {tried}{_why(problem)}"
+            )
     return made
+
+
+def _why(problem: Problem) -> str:
+    """Say which buffers make it impossible, where there is one pool and a proof is quickly found."""
+    capacity = problem.pools[0].capacity
+    if len(problem.pools) > 1 or capacity is None or len(problem.buffers) > QUICKLY_PROVED:
+        return ""
+    found = infeasible_subset(problem, capacity)
+    if found is None:
+        return ""
+    names = [f"{problem.buffers[i].name!r} ({problem.buffers[i].size})" for i in found.members]
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"; no plan can hold {shown} in {capacity} bytes together"
 
 
 def _needed(made: Plan, index: int, pool: Pool) -> int:

@@ -75,7 +75,7 @@ def sections(conflicts: Conflicts, pool: Pool) -> list[Sections]:
     chosen = [i for i, buffer in enumerate(problem.buffers) if buffer.size]
     if not chosen:
         return []
-    g = granule(problem, chosen, pool)
+    g = granule(problem, range(len(problem.buffers)), pool)
     align = {i: effective_alignment(problem, i, pool) for i in chosen}
     size = {i: round_up(problem.buffers[i].size, g) for i in chosen}
     unit = _unit([*size.values(), *(b.pinned.offset for b in problem.buffers if b.pinned)], list(align.values()))
