@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     board = _arena(options.capacity, options.align) if options.capacity else None
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
     with progress(f"planning {options.file}"):
-        report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
+        report = plan_for(pools, lambda pools: source.plan(pools, options.planner, options.time_limit))
     verdict = judge_budget(report, board) if board else None
     fits = verdict is None or verdict.fits
     if options.json:

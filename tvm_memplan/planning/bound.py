@@ -18,8 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.large import most_alive
 from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
+
+#: Beyond so many buffers the sweep is done on arrays.
+MANY = 2000
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,11 @@ def planned(plan: Plan, pool: Pool) -> int:
 def _pressure(problem: Problem, weight: dict[int, int]) -> Bound:
     """Sweep over the steps at which something is born or dies; deaths first, as live ranges are half-open."""
     partners = {i: js for i, js in Conflicts(problem).partners.items() if i in weight}
+    if not partners and len(weight) > MANY:
+        rows = [(r.start, r.stop, w) for i, w in weight.items() for r in problem.buffers[i].live_ranges]
+        if all(abs(number) < 2**62 for row in rows for number in row) and sum(weight.values()) < 2**62:
+            start, stop, size = np.array(rows, dtype=np.int64).T
+            return _at(problem, weight, *most_alive(size, start, stop))
     events = sorted(
         (time, born, i)
         for i in weight
@@ -127,6 +138,10 @@ def _pressure(problem: Problem, weight: dict[int, int]) -> Bound:
             exact = total - _shared(alive, partners, weight) if partners else total
             if exact > best:
                 best, step = exact, time
+    return _at(problem, weight, best, step)
+
+
+def _at(problem: Problem, weight: Iterable[int], best: int, step: int | None) -> Bound:
     members = tuple(
         i for i in weight if step is not None and any(r.start <= step < r.stop for r in problem.buffers[i].live_ranges)
     )

@@ -1,9 +1,9 @@
 """Why a capacity cannot be met: a few buffers that do not fit it, of which none can be left out.
 
 Such a set is *irreducible*: it does not fit, but it would without any one of its members. It is found by deletion:
-leave buffers out one by one, for good when the rest still does not fit. "Does not fit" is always a proof, by the sum of those
-that must lie side by side or by an exact search that came back empty; a search that comes to no end keeps the
-buffer, and the set may then be larger than it need be.
+leave buffers out one by one, for good when the rest still does not fit. "Does not fit" is always a proof, by the sum
+of those that must lie side by side or by an exact search that came back empty; a search that comes to no end keeps
+the buffer, and the set may then be larger than it need be.
 """
 
 from __future__ import annotations
