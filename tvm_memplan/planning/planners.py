@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.alone import arena
 from tvm_memplan.planning.alone import improve as search_alone
@@ -20,6 +22,7 @@ from tvm_memplan.planning.effort import Effort, effort_for
 from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.large import Columns, columns
 from tvm_memplan.planning.large import pack as pack_columns
+from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
 from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
@@ -140,9 +143,20 @@ WHEN_LARGE = [
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:
+    return _finish(problem, _in_order(problem, order), name)
+
+
+def _in_order(problem: Problem, order: Order) -> list[Placement]:
+    """Place in order, each buffer at the lowest offset that is free."""
     conflicts = Conflicts(problem)
+    large = columns(problem) if len(problem.buffers) > MOST_LISTED else None
+    if large is not None and len(problem.pools) == 1:
+        given, pool = large
+        solid = [i for i in arrange(conflicts, order) if problem.buffers[i].size]
+        offsets = fit(np.array(solid), given.size, given.align, given.ptr, given.start, given.stop)[0]
+        return [Placement(pool.name, at) for at in offsets.tolist()]
     packer = Packer(conflicts)
-    return _finish(problem, packer.placements(packer.pack(arrange(conflicts, order))), name)
+    return packer.placements(packer.pack(arrange(conflicts, order)))
 
 
 def _searched(problem: Problem, time_limit: float | None, name: str, quick: bool) -> Plan:
@@ -162,8 +176,7 @@ def _searched(problem: Problem, time_limit: float | None, name: str, quick: bool
 
 
 def _exactly(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
-    packer = Packer(Conflicts(problem))
-    start = no_worse_than_a_stack(problem, packer.placements(packer.pack(arrange(packer.conflicts, by_size))))
+    start = no_worse_than_a_stack(problem, _in_order(problem, by_size))
     pool = arena(problem)
     if pool is None:
         goal = bound(problem).bytes
