@@ -10,8 +10,8 @@ range goes to the level where it is no wider than a bucket, so to one bucket or 
 
 To place a buffer, the buckets that its live range touches are looked through on every level; nearly all of what is in
 them is alive with it, so the work is about the number of conflicts, while the memory is a few numbers per range.
-How full each bucket will get is counted beforehand, and buckets are slices of one array. Those alive are taken
-from a heap by offset until a gap is wide enough, so that only those below it are ever sorted.
+How full each bucket will get is counted beforehand. Buckets are slices of one array, each sorted by offset, and are
+merged by a heap until a gap is wide enough, so that whoever lies above it is not even looked at.
 
 Everything is in arrays of int64 and compiled by numba.
 """
@@ -111,14 +111,16 @@ def _fit(
 ) -> Any:
     fill = slots[:-1].copy()
     entry = np.empty((slots[-1], 4), dtype=np.int64)  # start, stop, offset and end of a placed live range
-    lows = np.empty(max(1, slots[-1]), dtype=np.int64)
-    ends = np.empty(max(1, slots[-1]), dtype=np.int64)
+    room = 64
+    lows = np.empty(room, dtype=np.int64)  # a heap of offsets, and which cursor each belongs to
+    whose = np.empty(room, dtype=np.int64)
+    cursor = np.empty((room, 4), dtype=np.int64)  # entry, end of the bucket, least start, the live range that asks
     stored = np.zeros(len(first) - 1, dtype=np.int64)
     top = 0
     work = 0
     for position in range(len(order)):
         i = order[position]
-        # Who is alive with it: a heap by offset. One who is met twice does no harm.
+        # The lowest of each bucket who is alive with it.
         met = 0
         for k in range(ptr[i], ptr[i + 1]):
             for at in range(len(stored)):
@@ -126,38 +128,54 @@ def _fit(
                     continue
                 low_bucket = first[at] + (start[k] >> (shift + at))
                 high_bucket = first[at] + ((stop[k] - 1) >> (shift + at))
-                work += high_bucket - low_bucket
+                work += high_bucket - low_bucket + 1
                 for bucket in range(low_bucket, high_bucket + 1):
-                    work += fill[bucket] - slots[bucket]
-                    for e in range(slots[bucket], fill[bucket]):
-                        if entry[e, 0] < stop[k] and entry[e, 1] > start[k]:
-                            # In its second bucket only if the query does not see the first.
-                            if bucket > low_bucket and first[at] + (entry[e, 0] >> (shift + at)) < bucket:
-                                continue
-                            if met == len(lows):
-                                lows = np.concatenate((lows, lows))
-                                ends = np.concatenate((ends, ends))
-                            lows[met] = entry[e, 2]
-                            ends[met] = entry[e, 3]
-                            met += 1
+                    if fill[bucket] == slots[bucket]:
+                        continue
+                    # Who reaches in from the bucket before was seen there, unless that is out of sight.
+                    least = (bucket - first[at]) << (shift + at) if bucket > low_bucket else 0
+                    e = _next(entry, slots[bucket], fill[bucket], least, start[k], stop[k])
+                    work += e - slots[bucket]
+                    if e == fill[bucket]:
+                        continue
+                    if met == len(lows):
+                        lows = np.concatenate((lows, lows))
+                        whose = np.concatenate((whose, whose))
+                        cursor = np.concatenate((cursor, cursor))
+                    lows[met] = entry[e, 2]
+                    whose[met] = met
+                    cursor[met, 0] = e
+                    cursor[met, 1] = fill[bucket]
+                    cursor[met, 2] = least
+                    cursor[met, 3] = k
+                    met += 1
         for root in range(met // 2 - 1, -1, -1):
-            _sift(lows, ends, root, met)
-        cursor = 0
+            _sift(lows, whose, root, met)
+        end = 0
         best = -1
         narrowest = 0
         while met > 0:
-            low = (cursor + align[i] - 1) // align[i] * align[i]
-            if lows[0] - low >= size[i] and (best < 0 or lows[0] - cursor < narrowest):
+            low = (end + align[i] - 1) // align[i] * align[i]
+            if lows[0] - low >= size[i] and (best < 0 or lows[0] - end < narrowest):
                 best = low
-                narrowest = lows[0] - cursor
+                narrowest = lows[0] - end
                 if not best_fit:
                     break
-            cursor = max(cursor, ends[0])
-            met -= 1
-            lows[0] = lows[met]
-            ends[0] = ends[met]
-            _sift(lows, ends, 0, met)
-        low = best if best >= 0 else (cursor + align[i] - 1) // align[i] * align[i]
+            c = whose[0]
+            e = cursor[c, 0]
+            end = max(end, entry[e, 3])
+            k = cursor[c, 3]
+            after = _next(entry, e + 1, cursor[c, 1], cursor[c, 2], start[k], stop[k])
+            work += after - e
+            if after < cursor[c, 1]:
+                cursor[c, 0] = after
+                lows[0] = entry[after, 2]
+            else:
+                met -= 1
+                lows[0] = lows[met]
+                whose[0] = whose[met]
+            _sift(lows, whose, 0, met)
+        low = best if best >= 0 else (end + align[i] - 1) // align[i] * align[i]
         offset[i] = low
         top = max(top, low + size[i])
         if limit >= 0 and top > limit:
@@ -167,22 +185,35 @@ def _fit(
             bucket = first[at] + (start[k] >> (shift + at))
             while bucket <= first[at] + ((stop[k] - 1) >> (shift + at)):
                 e = fill[bucket]
+                while e > slots[bucket] and entry[e - 1, 2] > low:
+                    entry[e, 0] = entry[e - 1, 0]
+                    entry[e, 1] = entry[e - 1, 1]
+                    entry[e, 2] = entry[e - 1, 2]
+                    entry[e, 3] = entry[e - 1, 3]
+                    e -= 1
                 entry[e, 0] = start[k]
                 entry[e, 1] = stop[k]
                 entry[e, 2] = low
                 entry[e, 3] = low + size[i]
-                fill[bucket] = e + 1
+                fill[bucket] += 1
                 bucket += 1
             stored[at] += 1
     return top, work
 
 
-def _sift(lows: Any, ends: Any, root: int, count: int) -> None:
+def _next(entry: Any, e: int, last: int, least: int, start: int, stop: int) -> int:
+    """Return the first entry from `e` on that starts at `least` or later and is alive in ``[start, stop)``."""
+    while e < last and not (entry[e, 0] < stop and entry[e, 1] > start and entry[e, 0] >= least):
+        e += 1
+    return e
+
+
+def _sift(lows: Any, whose: Any, root: int, count: int) -> None:
     """Let the entry at `root` sink to its place in the heap of `count` entries."""
     if root >= count:
         return
     low = lows[root]
-    end = ends[root]
+    own = whose[root]
     while True:
         child = 2 * root + 1
         if child >= count:
@@ -192,14 +223,14 @@ def _sift(lows: Any, ends: Any, root: int, count: int) -> None:
         if lows[child] >= low:
             break
         lows[root] = lows[child]
-        ends[root] = ends[child]
+        whose[root] = whose[child]
         root = child
     lows[root] = low
-    ends[root] = end
+    whose[root] = own
 
 
 @cache
 def _compiled() -> Callable[..., Any]:
     from tvm_memplan.planning.exact_kernel import compiled_together
 
-    return compiled_together(globals(), _sift, _fit)
+    return compiled_together(globals(), _sift, _next, _fit)
