@@ -34,6 +34,8 @@ EXTRAS_REQUIRE = {
     ],
     # The cost models of TVM's schedule search; apart for its size. Beyond xgboost they import only what TVM declares.
     "tune": ["xgboost>=1.7"],
+    # The planners that scripts/bench_planner.py compares with: the only ones that pip can install.
+    "bench": ["omnimalloc>=1.0", "ethos-u-vela>=5"],
     "plot": ["matplotlib>=3.8"],
     "dev": ["nox>=2024.4.15", "pytest>=8", "hypothesis>=6.100", "ruff>=0.11", "mypy>=1.15"],
 }

@@ -29,7 +29,9 @@ def test_offsets_are_written_and_plan_again_to_the_same_problem(run, problem, tm
     assert max(int(row["offset"]) + int(row["size"]) for row in rows) == 8
 
 
-@pytest.mark.parametrize("planner", ["auto", "colour", "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start"])
+@pytest.mark.parametrize(
+    "planner", ["auto", "colour", "exact", "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start"]
+)
 def test_every_planner_is_offered(run, problem, planner):
     assert f"planned with {planner}" in run("plan", problem, "--planner", planner).stdout
 
@@ -145,3 +147,9 @@ def test_results_are_ordinary_files(run, problem, tmp_path):
     assert json.loads((tmp_path / "real.json").read_text())["version"] == 1
     assert stat.S_IMODE((tmp_path / "real.json").stat().st_mode) == 0o644
     assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == 1
+
+
+def test_the_time_limit_is_a_number_of_seconds(run, problem):
+    assert "planned with exact" in run("plan", problem, "--planner", "exact", "--time-limit", "0").stdout
+    assert "'soon' is not a number of seconds" in run("plan", problem, "--time-limit", "soon", code=2).stderr
+    assert "'-1' is not a number" in run("plan", problem, "--time-limit=-1", code=2).stderr

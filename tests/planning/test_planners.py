@@ -153,7 +153,9 @@ def test_pins_that_contradict_each_other_are_the_problems_fault():
 
 
 def test_an_unknown_planner_is_answered_with_the_known_ones():
-    with pytest.raises(BadInput, match=r"'best'; there are auto, colour, first_fit_by_start, greedy_by_conflicts"):
+    with pytest.raises(
+        BadInput, match=r"'best'; there are auto, colour, exact, first_fit_by_start, greedy_by_conflicts"
+    ):
         plan(Problem(()), "best")
 
 

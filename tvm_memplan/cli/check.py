@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     model = Model(options.model, options.target)
 
     def plan(pools: BoardPools) -> MemoryReport:
-        return model.plan(pools, options.planner)
+        return model.plan(pools, options.planner, options.time_limit)
 
     with progress(f"planning {options.model}"):
         report = plan_for(pools, plan)

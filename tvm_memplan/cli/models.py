@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tvm_memplan.budget import BoardPools
+from tvm_memplan.cli.options import searched
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
 from tvm_memplan.dialects.line import require_relay_line
@@ -63,14 +64,14 @@ class Model:
         self._problem: Problem = made.plan.problem
         self._report: MemoryReport = made.report
 
-    def plan(self, pools: BoardPools, planner: str) -> MemoryReport:
+    def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.planners import plan
         from tvm_memplan.report.build import memory_report
 
-        made: Plan = plan(_with_pools(self._problem, pools), planner=planner)
+        made: Plan = plan(_with_pools(self._problem, pools), planner=planner, time_limit=time_limit)
         known = self._report
-        notes = (*known.notes, *self._notes)
+        notes = (*known.notes, *self._notes, *searched(made))
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
 
 

@@ -11,6 +11,8 @@ from tvm_memplan.errors import BadInput
 from tvm_memplan.sizes import parse_size
 
 if TYPE_CHECKING:
+    from tvm_memplan.planning.model import Plan
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -27,9 +29,16 @@ class Once(argparse.Action):
 
 
 def add_planner(parser: argparse.ArgumentParser) -> None:
-    """Add ``--planner``."""
+    """Add ``--planner`` and ``--time-limit``."""
     parser.add_argument(
         "--planner", default="auto", metavar="NAME", help="how to plan (default: auto, the best of all)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=3.0,
+        metavar="SECONDS",
+        help="how long auto and exact may search (default: 3; they end sooner when a plan is proved optimal)",
     )
 
 
@@ -66,6 +75,22 @@ def alignment(text: str) -> int:
     if read & (read - 1):
         raise argparse.ArgumentTypeError(f"{text!r} is not a power of two")
     return read
+
+
+def seconds(text: str) -> float:
+    """Read a time that is not negative."""
+    try:
+        read = float(text)
+    except ValueError:
+        read = -1.0
+    if not 0 <= read < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return read
+
+
+def searched(plan: Plan) -> tuple[str, ...]:
+    """Return the note that a plan needs when its search was cut off."""
+    return (str(plan.outcome),) if plan.outcome and plan.outcome.cut else ()
 
 
 def reserve(text: str) -> Reserve:

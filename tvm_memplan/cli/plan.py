@@ -64,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
     with progress(f"planning {options.file}"):
         if isinstance(source, ProblemFile) and source.own_pools:
-            report = source.plan(pools, options.planner)
+            report = source.plan(pools, options.planner, options.time_limit)
         else:
-            report = plan_for(pools, lambda pools: source.plan(pools, options.planner))
+            report = plan_for(pools, lambda pools: source.plan(pools, options.planner, options.time_limit))
     verdict = judge_budget(report, board) if board else None
     fits = verdict is None or verdict.fits
     if options.json:

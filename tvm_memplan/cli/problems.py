@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tvm_memplan.budget import BoardPools
+from tvm_memplan.cli.options import searched
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.report.memory import MemoryReport
 
@@ -27,14 +28,14 @@ class ProblemFile:
         self.own_pools = Path(path).suffix.lower() != ".csv"
         self._plan: Plan | None = None
 
-    def plan(self, pools: BoardPools, planner: str) -> MemoryReport:
+    def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into the activation pools, or into the file's own; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.planners import plan
         from tvm_memplan.report.build import memory_report
 
         problem = self._problem if self.own_pools else replace(self._problem, pools=pools.activations)
-        self._plan = plan(problem, planner=planner)
-        return memory_report(self._plan, model=self._name)
+        self._plan = plan(problem, planner=planner, time_limit=time_limit)
+        return memory_report(self._plan, model=self._name, notes=searched(self._plan))
 
     def offsets(self, path: str) -> str:
         """Return the last plan as text of the kind that the name `path` asks for."""

@@ -8,7 +8,8 @@ It looks at every pair of buffers and shares no code with whatever made the plan
 
 Sizes need no rounding to a pool's granularity here: offsets are multiples of it, so whole granules lie apart if and
 only if the bytes in them do. Views have no places of their own and penalties forbid nothing, so both are left out.
-It only knows the values of `tvm_memplan.planning.model`. Keep it short enough to be checked by reading.
+It only knows the values of `tvm_memplan.planning.model`. Plans of very many buffers are swept over time instead
+(`tvm_memplan.planning.check_sweep`, of the judge alone too). Keep it short enough to be checked by reading.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.check_sweep import overlaps
 from tvm_memplan.planning.model import LiveRange, Plan
+
+#: Looking at every pair takes half a second for so many buffers; beyond, time is swept.
+MANY = 10_000
 
 
 def check_plan(plan: Plan, most: int = 5) -> None:
@@ -90,6 +95,9 @@ def _pairs(plan: Plan) -> Iterator[tuple[int, int]]:
         yield from sorted(problem.conflicts | paired)
         return
     yield from sorted(paired)
+    if len(problem.buffers) > MANY and not problem.in_place:  # pairs that may share bytes would confuse the sweep
+        yield from (pair for pair in overlaps(plan) if pair not in paired)
+        return
     # The first and last step of each buffer, a row of comparisons per buffer; what remains is looked at exactly.
     steps = [(b.live_ranges[0].start, b.live_ranges[-1].stop) for b in problem.buffers]
     bytes_ = [(p.offset, p.offset + b.size) for b, p in zip(problem.buffers, plan.placements)]

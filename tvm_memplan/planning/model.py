@@ -275,6 +275,31 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """How far a searching planner got.
+
+    Parameters
+    ----------
+    least : int
+        Bytes that no plan of its kind can beat, over all pools, counted as `tvm_memplan.planning.bound.planned` does.
+    proved : bool
+        Whether the plan is as small as that.
+    cut : bool
+        Whether the time limit ended the search: then, and only then, the plan may depend on the speed of the machine.
+    """
+
+    least: int
+    proved: bool
+    cut: bool = False
+
+    def __str__(self) -> str:
+        if self.proved:
+            return "proved optimal"
+        ended = "; the time limit ended the search, a faster machine may find another plan" if self.cut else ""
+        return f"best found; no plan takes less than {self.least} bytes{ended}"
+
+
+@dataclass(frozen=True)
 class Plan:
     """A problem with a placement for every buffer.
 
@@ -286,11 +311,14 @@ class Plan:
         One per buffer, in the problem's order.
     planner : str
         Name of the planner that made it.
+    outcome : Outcome or None
+        How far the planner got, if it searches.
     """
 
     problem: Problem
     placements: tuple[Placement, ...]
     planner: str = field(default="", compare=False)
+    outcome: Outcome | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.placements) != len(self.problem.buffers):

@@ -199,8 +199,11 @@ def no_worse_than_a_stack(problem: Problem, placements: Sequence[Placement]) -> 
         members = [i for i, where in enumerate(placements) if where.pool == pool.name]
         if any(problem.buffers[i].pinned for i in members):
             continue
+        highest = max((placements[i].offset + problem.buffers[i].size for i in members), default=0)
+        if highest <= sum(problem.buffers[i].size for i in members):
+            continue  # no stack can be lower
         offsets, end = stack(problem, members, pool)
-        if end < max((placements[i].offset + problem.buffers[i].size for i in members), default=0):
+        if end < highest:
             for i in members:
                 result[i] = Placement(pool.name, offsets[i])
     return tuple(result)

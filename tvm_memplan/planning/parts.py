@@ -42,6 +42,8 @@ def part(problem: Problem, members: Sequence[int]) -> Problem:
 
 def parts(problem: Problem) -> list[tuple[list[int], Problem]]:
     """Return the groups of buffers that compete for the same pools, each with its problem, in order of first buffer."""
+    if len(problem.pools) == 1:
+        return [(list(range(len(problem.buffers))), problem)]
     group = {pool.name: pool.name for pool in problem.pools}
 
     def find(name: str) -> str:

@@ -11,21 +11,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
+from tvm_memplan.planning.alone import arena
+from tvm_memplan.planning.alone import improve as search_alone
 from tvm_memplan.planning.bound import bound, effective_alignment
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.effort import Effort, effort_for
 from tvm_memplan.planning.granularity import without_granularity
-from tvm_memplan.planning.model import Placement, Plan, Pool, Problem, round_up
+from tvm_memplan.planning.infeasible import infeasible_subset
+from tvm_memplan.planning.large import Columns, columns
+from tvm_memplan.planning.large import pack as pack_columns
+from tvm_memplan.planning.many import fit
+from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
-from tvm_memplan.planning.pack import Layout, Packer, cost, no_worse_than_a_stack
+from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.parts import part, parts
 from tvm_memplan.planning.penalties import with_less_penalty
-from tvm_memplan.planning.search import improve, moves_for
+from tvm_memplan.planning.search import improve as climb_from
+from tvm_memplan.planning.search import moves_for
+
+#: The default time limit.
+DEFAULT_SECONDS = 3.0
 
 
-def plan(problem: Problem, planner: str = "auto") -> Plan:
+def plan(problem: Problem, planner: str = "auto", time_limit: float | None = DEFAULT_SECONDS) -> Plan:
     """Plan a problem and have the plan judged.
 
     Parameters
@@ -34,6 +47,10 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
         What to plan.
     planner : str
         One of `PLANNERS`.
+    time_limit : float or None
+        Seconds of wall-clock time for planners that search (`SEARCHING`), None for no limit. It decides how much work
+        they may do, which is counted alike everywhere, so that the plan is the same on every machine; only where that
+        work takes longer than the limit the search is cut, and the plan's outcome says so.
 
     Returns
     -------
@@ -54,12 +71,19 @@ def plan(problem: Problem, planner: str = "auto") -> Plan:
     if planner not in PLANNERS:
         raise BadInput(f"no planner is called {planner!r}; there are {', '.join(PLANNERS)}")
     _check_pins(problem)
-    made = less_penalty(_planned(problem, planner), planner)
+    if time_limit is not None and time_limit < 0:
+        raise BadInput(f"the time limit must not be negative, got {time_limit} seconds")
+    made = less_penalty(_planned(problem, planner, time_limit), planner, time_limit=time_limit)
     check_plan(made)
     return made
 
 
-def less_penalty(plan: Plan, planner: str, room: Mapping[str, int] | None = None) -> Plan:
+def less_penalty(
+    plan: Plan,
+    planner: str,
+    room: Mapping[str, int] | None = None,
+    time_limit: float | None = DEFAULT_SECONDS,
+) -> Plan:
     """Return a plan of the same problem with as little penalty as is found, not judged.
 
     Parameters
@@ -70,9 +94,11 @@ def less_penalty(plan: Plan, planner: str, room: Mapping[str, int] | None = None
         What made it, one of `PLANNERS`.
     room : mapping of str to int or None
         Bytes up to which each pool's arena may grow for it; None for not at all.
+    time_limit : float or None
+        As for `plan`; a planner that searches is asked once more, so it may take this once more.
     """
     names = (planner, "greedy_by_size", "greedy_by_conflicts", "first_fit_by_start")
-    first, *quick = (partial(_planned, planner=name) for name in names)
+    first, *quick = (partial(_planned, planner=name, time_limit=time_limit) for name in names)
     return with_less_penalty(plan, first, quick, room)
 
 
@@ -96,27 +122,42 @@ def first_fit_by_start(problem: Problem) -> Plan:
     return _packed(problem, by_start, "first_fit_by_start")
 
 
-def auto(problem: Problem) -> Plan:
-    """Take the best of all orders and fits and of colouring, then improve it by hill climbing.
+def auto(problem: Problem, time_limit: float | None = DEFAULT_SECONDS) -> Plan:
+    """Take the best of all orders and fits and of colouring, then search for better ones; stop at the bound.
 
-    Beyond some thousand buffers it takes the best of a few orders only. Groups of buffers that share no pool are
-    planned apart. The search ends when the bound is reached, or after a number of moves that depends only on the
-    number of buffers.
+    The exact search is asked first; where it does not apply or has come to no end, hill climbing goes on from the best
+    plan. Beyond some thousand buffers only a few orders are tried. Groups of buffers that share no pool are planned
+    apart. See `plan` for the time limit; without one, the search goes on until the plan is proved optimal.
     """
-    placements: dict[int, Placement] = {}
-    for members, own in parts(problem):
-        placements.update(zip(members, _best(own)))
-    return _finish(problem, [placements[i] for i in range(len(problem.buffers))], "auto")
+    return _searched(problem, time_limit, "auto", quick=True)
+
+
+def exact(problem: Problem, time_limit: float | None = DEFAULT_SECONDS) -> Plan:
+    """Search exactly, from the bound upwards, starting from the largest-first plan.
+
+    The outcome of the plan says whether it is proved optimal. Buffers that must choose between pools, and in-place
+    pairs, are left as the start has them.
+    """
+    return _searched(problem, time_limit, "exact", quick=False)
 
 
 #: The planners, by the names that the command line and the passes take.
 PLANNERS: dict[str, Callable[[Problem], Plan]] = {
     "auto": auto,
     "colour": colour,
+    "exact": exact,
     "first_fit_by_start": first_fit_by_start,
     "greedy_by_conflicts": greedy_by_conflicts,
     "greedy_by_size": greedy_by_size,
 }
+
+
+#: Those that take a time limit.
+SEARCHING: dict[str, Callable[[Problem, float | None], Plan]] = {"auto": auto, "exact": exact}
+
+
+#: Up to so many buffers a message says why a capacity cannot be met.
+QUICKLY_PROVED = 500
 
 
 #: What `auto` tries on problems that are too large to search: orders, and whether gaps are chosen by best fit.
@@ -129,39 +170,98 @@ WHEN_LARGE = [
 ]
 
 
-def _planned(problem: Problem, planner: str) -> Plan:
-    return replace(PLANNERS[planner](without_granularity(problem)), problem=problem)
+def _planned(problem: Problem, planner: str, time_limit: float | None) -> Plan:
+    plain = without_granularity(problem)
+    made = SEARCHING[planner](plain, time_limit) if planner in SEARCHING else PLANNERS[planner](plain)
+    return replace(made, problem=problem)
 
 
 def _packed(problem: Problem, order: Order, name: str) -> Plan:
+    return _finish(problem, _in_order(problem, order), name)
+
+
+def _in_order(problem: Problem, order: Order) -> list[Placement]:
+    """Place in order, each buffer at the lowest offset that is free."""
     conflicts = Conflicts(problem)
+    large = columns(problem) if len(problem.buffers) > MOST_LISTED else None
+    if large is not None and len(problem.pools) == 1:
+        given, pool = large
+        solid = [i for i in arrange(conflicts, order) if problem.buffers[i].size]
+        offsets = fit(np.array(solid), given.size, given.align, given.ptr, given.start, given.stop)[0]
+        return [Placement(pool.name, at) for at in offsets.tolist()]
     packer = Packer(conflicts)
-    return _finish(problem, packer.placements(packer.pack(arrange(conflicts, order))), name)
+    return packer.placements(packer.pack(arrange(conflicts, order)))
 
 
-def _best(problem: Problem) -> Sequence[Placement]:
+def _searched(problem: Problem, time_limit: float | None, name: str, quick: bool) -> Plan:
+    effort = effort_for(time_limit)
+    placements: dict[int, Placement] = {}
+    outcomes = []
+    groups = parts(problem)
+    for k, (members, own) in enumerate(groups):
+        share = effort.share(1 / (len(groups) - k))
+        found, outcome = _best(own, share) if quick else _exactly(own, share)
+        effort.spend(share.used - effort.used)
+        placements.update(zip(members, found))
+        outcomes.append(outcome)
+    made = _finish(problem, [placements[i] for i in range(len(problem.buffers))], name)
+    outcome = Outcome(sum(o.least for o in outcomes), all(o.proved for o in outcomes), any(o.cut for o in outcomes))
+    return replace(made, outcome=outcome)
+
+
+def _exactly(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
+    start = no_worse_than_a_stack(problem, _in_order(problem, by_size))
+    pool = arena(problem)
+    if pool is None:
+        goal = bound(problem).bytes
+        return start, Outcome(goal, _reached(cost(problem, start), goal))
+    found, outcome = search_alone(problem, pool, start, effort)
+    return found, outcome
+
+
+def _best(problem: Problem, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
+    if len(problem.buffers) > MOST_LISTED:
+        given = columns(problem)
+        if given is not None:
+            return _large(problem, *given, effort)
     conflicts = Conflicts(problem)
     goal = bound(problem).bytes
     moves = moves_for(len(problem.buffers))
     trials = [(name, best_fit) for name in sorted(ORDERS) for best_fit in (False, True)] if moves else WHEN_LARGE
     packer = Packer(conflicts, rounds=len(trials))
     found = packer.placements(packer.pack(arrange(conflicts, by_size))) if not moves else colour_slots(conflicts)
-    best = no_worse_than_a_stack(problem, found)
+    best: Sequence[Placement] = no_worse_than_a_stack(problem, found)
     layouts: list[Layout] = []
     for name, best_fit in trials:
         if _reached(cost(problem, best), goal):
-            return best
+            return best, Outcome(goal, True)
         layout = packer.pack(arrange(conflicts, ORDERS[name]), best_fit)
         if not best_fit:
             layouts.append(layout)
         packed = no_worse_than_a_stack(problem, packer.placements(layout))
         best = min(best, packed, key=lambda placements: cost(problem, placements))
-    if not moves or _reached(cost(problem, best), goal):
-        return best
+    outcome = Outcome(goal, _reached(cost(problem, best), goal))
+    if not moves or outcome.proved:
+        return best, outcome
+    pool = arena(problem)
+    if pool is not None:
+        best, outcome = search_alone(problem, pool, best, effort)
+        if outcome.proved or len(problem.pools) == 1:
+            return best, outcome
     packer = Packer(conflicts, rounds=moves)
     starts = [packer.pack(layout.order) for layout in sorted(layouts, key=lambda layout: layout.cost)]
-    improved = no_worse_than_a_stack(problem, packer.placements(improve(packer, starts, goal, moves)))
-    return min(best, improved, key=lambda placements: cost(problem, placements))
+    improved = no_worse_than_a_stack(problem, packer.placements(climb_from(packer, starts, goal, moves)))
+    best = min(best, improved, key=lambda placements: cost(problem, placements))
+    return best, replace(outcome, proved=_reached(cost(problem, best), outcome.least))
+
+
+def _large(problem: Problem, given: Columns, pool: Pool, effort: Effort) -> tuple[Sequence[Placement], Outcome]:
+    offsets, end = pack_columns(given, effort)
+    goal = given.pressure
+    if pool.capacity is None or end <= pool.capacity or len(problem.pools) == 1:
+        return [Placement(pool.name, at) for at in offsets.tolist()], Outcome(goal, end <= goal, effort.cut)
+    packer = Packer(Conflicts(problem))  # some must go elsewhere
+    return packer.placements(packer.pack(arrange(packer.conflicts, by_size))), Outcome(goal, False, effort.cut)
 
 
 def _reached(price: tuple[int, ...], goal: int) -> bool:
@@ -179,8 +279,23 @@ def _finish(problem: Problem, placements: Sequence[Placement], name: str) -> Pla
                 f"{pool.name!r} has {pool.capacity} bytes and would need {_needed(made, i, pool)}"
                 for pool in problem.candidates(buffer)
             )
-            raise DoesNotFit(f"{name} found no room for buffer {buffer.name!r} of {buffer.size} bytes: pool {tried}")
+            raise DoesNotFit(
+                f"{name} found no room for buffer {buffer.name!r} of {buffer.size} bytes: pool {tried}{_why(problem)}"
+            )
     return made
+
+
+def _why(problem: Problem) -> str:
+    """Say which buffers make it impossible, where there is one pool and a proof is quickly found."""
+    capacity = problem.pools[0].capacity
+    if len(problem.pools) > 1 or capacity is None or len(problem.buffers) > QUICKLY_PROVED:
+        return ""
+    found = infeasible_subset(problem, capacity)
+    if found is None:
+        return ""
+    names = [f"{problem.buffers[i].name!r} ({problem.buffers[i].size})" for i in found.members]
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"; no plan can hold {shown} in {capacity} bytes together"
 
 
 def _needed(made: Plan, index: int, pool: Pool) -> int:
@@ -197,6 +312,8 @@ def _needed(made: Plan, index: int, pool: Pool) -> int:
 
 def _check_pins(problem: Problem) -> None:
     members = [i for i, buffer in enumerate(problem.buffers) if buffer.pinned]
+    if not members:
+        return
     own = part(problem, members)
     fixed = tuple(buffer.pinned for buffer in own.buffers if buffer.pinned)
     try:

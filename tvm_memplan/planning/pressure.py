@@ -12,8 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.large import most_alive
 from tvm_memplan.planning.model import Problem
+
+#: Beyond so many buffers the sweep is done on arrays.
+MANY = 2000
 
 
 def pressure(problem: Problem, weight: Mapping[int, int]) -> tuple[int, int | None]:
@@ -26,8 +32,13 @@ def pressure(problem: Problem, weight: Mapping[int, int]) -> tuple[int, int | No
     weight : mapping of int to int
         Bytes that each buffer counts, by index; others do not count.
     """
-    # Deaths come first at each step, as live ranges are half-open.
     partners = {i: js for i, js in Conflicts(problem).partners.items() if i in weight}
+    if not partners and len(weight) > MANY:
+        rows = [(r.start, r.stop, w) for i, w in weight.items() for r in problem.buffers[i].live_ranges]
+        if all(abs(number) < 2**62 for row in rows for number in row) and sum(weight.values()) < 2**62:
+            start, stop, size = np.array(rows, dtype=np.int64).T
+            return most_alive(size, start, stop)
+    # Deaths come first at each step, as live ranges are half-open.
     events = sorted(
         (time, born, i)
         for i in weight
