@@ -121,7 +121,7 @@ def vela(iterations: int) -> Planner:
             from ethosu.vela.hillclimb_allocation import allocate_live_ranges
         except ImportError as error:
             raise Skip(str(error)) from error
-        _only_plain(problem, "vela", MOST_FOR_PEERS)
+        _only_plain(problem, "vela", 1000)
         ranges = [b.live_ranges[0] for b in problem.buffers]
         rank = {step: k for k, step in enumerate(sorted({t for r in ranges for t in (r.start, r.stop)}))}
         given = [_LiveRange(rank[r.start], rank[r.stop] - 1, b.size) for r, b in zip(ranges, problem.buffers)]

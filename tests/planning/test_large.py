@@ -19,7 +19,7 @@ from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.check_sweep import overlaps
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.large import columns, orders, pack
+from tvm_memplan.planning.large import ORDERS, arrange, columns, pack
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.pack import Packer
@@ -46,7 +46,8 @@ def test_the_index_over_time_packs_as_the_plain_kernel_does(best_fit, problem):
     assert given_columns is not None
     own, _ = given_columns
     packer = Packer(Conflicts(problem))
-    for order in orders(own).values():
+    for name in ORDERS:
+        order = arrange(own, name)
         solid = order[own.size[order] > 0]
         offsets, top, _ = fit(solid, own.size, own.align, own.ptr, own.start, own.stop, best_fit)
         layout = packer.pack(order.tolist(), best_fit)
@@ -79,7 +80,7 @@ def test_planning_by_columns_is_judged_right_and_never_worse_than_its_first_orde
         patch.setattr(planners, "MOST_LISTED", 0)
         made = plan(problem)
     own, _ = columns(problem)
-    first = next(iter(orders(own).values()))
+    first = arrange(own, ORDERS[0])
     _, top, _ = fit(first[own.size[first] > 0], own.size, own.align, own.ptr, own.start, own.stop)
     assert made.size() <= max(top, 0)
     assert made.outcome.least <= bound(problem).bytes  # which looks at cliques and mixed alignments, too
@@ -95,7 +96,7 @@ def test_thousands_of_buffers_come_close_to_the_bound():
 
 def test_a_fit_that_grows_too_large_gives_up():
     own, _ = columns(timeline(100))
-    _, top, _ = fit(orders(own)["size"], own.size, own.align, own.ptr, own.start, own.stop, False, 10)
+    _, top, _ = fit(arrange(own, "size"), own.size, own.align, own.ptr, own.start, own.stop, False, 10)
     assert top == -1
 
 

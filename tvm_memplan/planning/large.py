@@ -99,24 +99,28 @@ def columns(problem: Problem) -> tuple[Columns, Pool] | None:
     ), pool
 
 
-def orders(given: Columns) -> dict[str, Array]:
-    """Return the orders to try, most promising first. Ties go by start, then by position in the columns.
+#: The orders to try.
+ORDERS = ("size", "crowded", "area", "size_then_stop", "duration")
+
+
+def arrange(given: Columns, order: str) -> Array:
+    """Return the buffers in one of the `ORDERS`. Ties go by start, then by position in the columns.
 
     Largest first, born first among equals: buffers of one size, of which large networks have many, are then laid out
     as an interval graph is coloured, without waste. Or largest and most crowded first, by size times conflicts.
     """
     born = given.start[given.ptr[:-1]]
-    dead = given.stop[given.ptr[1:] - 1]
-    alive = dead - born
+    if order == "size":
+        return np.lexsort((born, -given.size)).astype(np.int64)
     size = given.size.astype(np.float64)
-    keys = {
-        "size": (born, -given.size),
-        "crowded": (born, -size * (1 + conflicts(given))),
-        "area": (born, -given.size, -size * alive),
-        "size_then_stop": (-dead, -given.size),
-        "duration": (born, -given.size, -alive),
-    }
-    return {name: np.lexsort(key).astype(np.int64) for name, key in keys.items()}
+    if order == "crowded":
+        return np.lexsort((born, -size * (1 + conflicts(given)))).astype(np.int64)
+    dead = given.stop[given.ptr[1:] - 1]
+    if order == "area":
+        return np.lexsort((born, -given.size, -size * (dead - born))).astype(np.int64)
+    if order == "duration":
+        return np.lexsort((born, -given.size, born - dead)).astype(np.int64)
+    return np.lexsort((-dead, -given.size)).astype(np.int64)
 
 
 def conflicts(given: Columns) -> Array:
@@ -141,12 +145,12 @@ def pack(given: Columns, effort: Effort) -> tuple[Array, int]:
     best = np.zeros(len(given.size), dtype=np.int64)
     least = -1
     spent = 0
-    arranged = orders(given)
     for name, best_fit in TRIALS:
         # The next trial costs about as much as the last; who could not finish does not begin.
         if least >= 0 and (least <= goal or effort.work < spent or effort.over):
             break
-        order = arranged[name][solid[arranged[name]]]
+        order = arrange(given, name)
+        order = order[solid[order]]
         offset, top, spent = fit(order, given.size, given.align, given.ptr, given.start, given.stop, best_fit, least)
         spent *= DEARER
         effort.spend(spent)
