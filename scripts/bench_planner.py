@@ -3,7 +3,8 @@
     python scripts/bench_planner.py [--folder FOLDER] [--only NAME ...] [--planners NAME ...] [--synthetic 10000 ...]
                                     [--time-limit 3] [--minimalloc PATH]
 
-FOLDER holds problems as CSV files, in folders or not. Every result is judged by `check_plan` before it is counted, and
+FOLDER holds problems as CSV files, in folders or not; `bench_pypto.py` has those of PyPTO, with their constraints, and
+`bench_relay.py` whole programs captured from TVM. Every result is judged by `check_plan` before it is counted, and
 a result that breaks a rule is printed as such. Peers that are not installed (`pip install 'tvm-memplan[bench]'`) or
 cannot take a problem are left out, with the reason below the table. Markdown goes to stdout, progress to stderr.
 """
@@ -25,6 +26,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning.bound import bound
 from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.files import read_csv
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import plan
@@ -37,6 +39,7 @@ Planner = Callable[[Problem], Answer]
 
 #: Beyond so many buffers peers written in plain Python, or whose search is quadratic, are not asked.
 MOST_FOR_PEERS = 5000
+MOST_FOR_USMP = 500
 
 
 class Skip(Exception):
@@ -56,7 +59,6 @@ def cases(folder: Path, only: Sequence[str], synthetic: Sequence[int]) -> Iterat
         name = file.name.split(".")[0] if file.name.endswith(".1048576.csv") else file.stem
         if not only or name in only:
             yield Case(name, read_csv(file))
-    # Readers of other formats add their cases here.
     for count in synthetic:
         yield Case(f"synthetic {count}", synthetic_problem(count))
 
@@ -126,6 +128,27 @@ def vela(iterations: int) -> Planner:
         rank = {step: k for k, step in enumerate(sorted({t for r in ranges for t in (r.start, r.stop)}))}
         given = [_LiveRange(rank[r.start], rank[r.stop] - 1, b.size) for r, b in zip(ranges, problem.buffers)]
         return allocate_live_ranges(given, iterations, 1 << 62), ""
+
+    return run
+
+
+def usmp(algorithm: str) -> Planner:
+    def run(problem: Problem) -> Answer:
+        try:
+            import tvm
+            from tvm.ir.memory_pools import PoolInfoProperties, WorkspacePoolInfo
+            from tvm.tir.usmp.utils import BufferInfo
+        except ImportError as error:
+            raise Skip(f"{error}; it comes with TVM 0.19: pip install 'tvm-memplan[relay]'") from error
+        _only_plain(problem, "USMP", MOST_FOR_USMP)
+        pool = WorkspacePoolInfo("arena", [tvm.target.Target("c")], PoolInfoProperties(size_hint_bytes=-1))
+        infos = [BufferInfo(f"b{i:04}", b.size, [pool], alignment=1) for i, b in enumerate(problem.buffers)]
+        conflicts = Conflicts(problem)
+        for i, info in enumerate(infos):
+            info.set_conflicts([infos[j] for j in conflicts.of(i).tolist()])
+        answer = tvm.get_global_func(f"tir.usmp.algo.{algorithm}")(infos, bound(problem).bytes)
+        at = {str(info.name_hint): int(place.byte_offset) for info, place in answer.items()}
+        return [at[f"b{i:04}"] for i in range(len(infos))], ""
 
     return run
 
@@ -200,6 +223,7 @@ def main(arguments: Sequence[str]) -> int:
         "greedy_by_size": ours("greedy_by_size", seconds),
         **{f"omnimalloc {name}": omnimalloc(name, seconds) for name in ("supermalloc", "tabu_search", "omni")},
         "vela 300": vela(300),
+        **{f"USMP {name}": usmp(name) for name in ("greedy_by_size", "greedy_by_conflicts", "hill_climb")},
     }
     if options.minimalloc:
         planners["minimalloc"] = minimalloc(options.minimalloc, seconds)
