@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import tvm_memplan
 
@@ -17,6 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # TVM would fetch schedules for every target otherwise.
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
+
+# No test is about time, least of all on a busy machine; and a change is judged by its own examples, not by luck.
+settings.register_profile(
+    "tests", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 CAPABILITIES = {
     "needs_relay": ("tvm.relay", "needs TVM 0.19: pip install 'tvm-memplan[relay]'"),
