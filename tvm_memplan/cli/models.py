@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.options import searched
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
 from tvm_memplan.dialects.line import require_relay_line
@@ -62,7 +61,7 @@ class Model:
         if config.interface_api == "c":
             self._notes = ("inputs and outputs are part of the plan, as in a build with io_in_pool=True",)
         self._problem: Problem = made.plan.problem
-        self._report: MemoryReport = made.report
+        self._made = made
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -70,8 +69,8 @@ class Model:
         from tvm_memplan.report.build import memory_report
 
         made: Plan = plan(_with_pools(self._problem, pools), planner=planner, time_limit=time_limit)
-        known = self._report
-        notes = (*known.notes, *self._notes, *searched(made))
+        known = self._made.report
+        notes = (*self._made.notes, *self._notes)
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
 
 

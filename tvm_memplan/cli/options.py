@@ -11,8 +11,6 @@ from tvm_memplan.errors import BadInput
 from tvm_memplan.sizes import parse_size
 
 if TYPE_CHECKING:
-    from tvm_memplan.planning.model import Plan
-
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -86,11 +84,6 @@ def seconds(text: str) -> float:
     if not 0 <= read < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return read
-
-
-def searched(plan: Plan) -> tuple[str, ...]:
-    """Return the note that a plan needs when its search was cut off."""
-    return (str(plan.outcome),) if plan.outcome and plan.outcome.cut else ()
 
 
 def reserve(text: str) -> Reserve:

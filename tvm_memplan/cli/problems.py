@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.options import searched
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.report.memory import MemoryReport
 
@@ -35,7 +34,7 @@ class ProblemFile:
 
         problem = self._problem if self.own_pools else replace(self._problem, pools=pools.activations)
         self._plan = plan(problem, planner=planner, time_limit=time_limit)
-        return memory_report(self._plan, model=self._name, notes=searched(self._plan))
+        return memory_report(self._plan, model=self._name)
 
     def offsets(self, path: str) -> str:
         """Return the last plan as text of the kind that the name `path` asks for."""

@@ -32,11 +32,14 @@ class PlannedModel:
         The problem and where each buffer lies.
     configuration : Configuration
         What it was planned for.
+    notes : tuple of str
+        What the reader must know of the program, whatever the plan; the report has these and those of the plan.
     """
 
     report: MemoryReport
     plan: Plan
     configuration: Configuration
+    notes: tuple[str, ...] = ()
 
 
 def plan(
@@ -76,7 +79,8 @@ def plan(
     reserve : int or Reserve
         With `board`: bytes to keep free.
     planner : str or callable
-        A name of `tvm_memplan.planning.planners.PLANNERS`, or a function from Problem to Plan.
+        A name of `tvm_memplan.planning.planners.PLANNERS`, or a function from Problem to Plan, such
+        as one that calls `tvm_memplan.planning.planners.plan` with another time limit.
     executor, runtime : tvm.relay.backend.Executor, Runtime or None
         Replace those of the configuration; the executor has to be ``aot``.
     io_in_pool : bool
@@ -138,7 +142,7 @@ def plan_lowered(
     else:
         result = planners.plan(made.problem, planner=planner)
     report = memory_report(result, made.steps, model, config.target, made.left_alone, made.notes)
-    return PlannedModel(report, result, config)
+    return PlannedModel(report, result, config, made.notes)
 
 
 def chosen_pools(

@@ -44,6 +44,8 @@ def memory_report(
         members[place.pool].append(i)
     figures = tuple(_figures(plan, pool, members[pool.name], steps) for pool in problem.pools if members[pool.name])
     remarks = list(notes)
+    if plan.outcome is not None and plan.outcome.cut:
+        remarks.append(str(plan.outcome))
     if any(len(problem.candidates(buffer)) > 1 for buffer in problem.buffers):
         remarks.append(
             "Some buffers may go to several pools: the bound of a pool is that of the buffers that were put there."
