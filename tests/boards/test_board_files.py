@@ -77,7 +77,8 @@ def test_a_malformed_board_file_is_refused_with_file_region_and_key(tmp_path, ol
         ("size_bytes = 0xffff_ffff_ffff_fff8", "beyond the 64-bit address space"),
         (f'size = "{"9" * 5000}"', "a number of 5000 digits"),
         (f'size = "0.{"0" * 5000}1 KiB"', "a number of 5003 digits"),
-        (f"size = {'[' * 3000}{']' * 3000}", "cannot be read as TOML"),
+        # How deep Python's own reader goes is not ours to say.
+        (f"size = {'[' * 3000}{']' * 3000}", "cannot be read as TOML|must be a string or an integer"),
     ],
 )
 def test_numbers_and_lists_beyond_reason_are_refused(tmp_path, line, says):

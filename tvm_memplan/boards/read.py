@@ -25,6 +25,7 @@ Every message names the file, the region and the key, and says what would be rig
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -133,12 +134,12 @@ def _check_keys(table: Mapping[str, Any], known: Mapping[str, type], who: str) -
         wanted: tuple[type, ...] = (str, int) if key in ("size", "size_bytes") else (known[key],)
         if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
             words = " or ".join(_WORDS[kind] for kind in wanted) if key != "regions" else "tables under [[regions]]"
-            raise BadInput(f"{who}key {key!r} must be {words}, got {value!r}")
+            raise BadInput(f"{who}key {key!r} must be {words}, got {reprlib.repr(value)}")
 
 
 def _strings(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     values = data.get(key, [])
     for value in values:
         if not isinstance(value, str):
-            raise BadInput(f"key {key!r} must be a list of strings, got {value!r} in it")
+            raise BadInput(f"key {key!r} must be a list of strings, got {reprlib.repr(value)} in it")
     return tuple(values)
