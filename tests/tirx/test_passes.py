@@ -17,8 +17,8 @@ from tvm.script import tirx as T
 from tests.tirx import programs
 from tests.tirx.operators import OPERATORS, inputs, lowered, padded_packed_convolution, softmax
 from tests.tirx.running import Poison, build, flat, run, same_bits
-from tvm_memplan.errors import BadInput, BadPlan
-from tvm_memplan.transform import PlanMemory, RewriteStorage
+from tvm_memplan.errors import BadInput, BadPlan, OverBudget
+from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
 from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE
 
 
@@ -261,3 +261,22 @@ def test_a_large_arena_has_indices_of_64_bits():
 
     after = tvm.transform.Sequential([PlanMemory("first_fit_by_start", alignment=1), RewriteStorage()])(flat(large))
     assert 'arena_int8[T.Cast("int64", i) + T.int64(3000000000)]' in after.script()
+
+
+def test_a_private_function_is_planned_under_the_name_it_has_in_its_module():
+    @T.prim_func(private=True)
+    def quiet(A: T.Buffer((8,), "float32")):
+        one = T.alloc_buffer((8,), "float32")
+        two = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            one[i] = A[i]
+        for i in range(8):
+            two[i] = one[i]
+        for i in range(8):
+            A[i] = two[i]
+
+    module = tvm.IRModule({"quiet": quiet})
+    passes = [tirx.transform.FlattenBuffer(), PlanMemory(), RewriteStorage(), VerifyBudget("1KiB")]
+    assert ARENA_ATTRIBUTE in only(tvm.transform.Sequential(passes)(module)).attrs
+    with pytest.raises(OverBudget, match="quiet"):
+        tvm.transform.Sequential([*passes[:1], VerifyBudget(8)])(module)

@@ -7,7 +7,8 @@ agree as long as neither runs out of time; `cut` says whether one did.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import monotonic
+
+from tvm_memplan.planning.compiling import clock
 
 #: Work (looks at a buffer) that compiled code does in a second of an ordinary machine, on the slow side.
 PER_SECOND = 150_000_000
@@ -22,14 +23,14 @@ class Effort:
     work : int
         Looks at a buffer.
     seconds : float or None
-        Wall-clock limit, counted from when this is made; None for no limit.
+        Wall-clock limit, counted from when this is made, without the time numba compiles; None for no limit.
     """
 
     work: int
     seconds: float | None = None
     cut: bool = False
     used: int = 0
-    began: float = field(default_factory=monotonic)
+    began: float = field(default_factory=clock)
 
     def spend(self, work: int) -> None:
         """Count work that was done."""
@@ -41,7 +42,7 @@ class Effort:
         """Whether to stop; remembers if it is time that says so."""
         if self.work <= 0:
             return True
-        if self.seconds is not None and monotonic() - self.began > self.seconds:
+        if self.seconds is not None and clock() - self.began > self.seconds:
             self.cut = True
         return self.cut
 

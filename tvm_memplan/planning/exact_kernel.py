@@ -37,6 +37,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from tvm_memplan.planning.compiling import watch
+
 Ints = Sequence[int]
 Array = MutableSequence[int]
 
@@ -448,6 +450,8 @@ def compiled_together(names: dict[str, Any], *functions: Callable[..., Any]) -> 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
+
+    watch()
 
     try:
         return numba.njit(cache=True)(function)  # type: ignore[no-any-return]

@@ -18,6 +18,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
+from tvm_memplan.planning.compiling import watch
+
 Ints = Sequence[int]
 
 #: order, rank, offset, pool_of, placed, top of a layout.
@@ -328,6 +330,8 @@ def _compiled(function: Callable[..., int]) -> Callable[..., Any]:
     # numba looks at the time stamp of the function's own file to tell whether what it kept is still right: one
     # reason for `climb` and `place` to share a file.
     import numba
+
+    watch()
 
     try:
         return numba.njit(cache=True)(function)  # type: ignore[no-any-return]

@@ -167,7 +167,8 @@ def name_of(function: Any, module: Any) -> str:
     """What people call `function`: its global symbol, or the name it has in `module`."""
     if function.attrs is not None and "global_symbol" in function.attrs:
         return str(function.attrs["global_symbol"])
+    # TVM may have taken the function out of the module while a pass works on it, and left nothing in its place.
     for variable, member in module.functions.items():
-        if member.same_as(function):
+        if member is None or member.same_as(function):
             return str(variable.name_hint)
     return "primfunc"
