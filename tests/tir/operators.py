@@ -4,6 +4,9 @@ import numpy as np
 import tvm
 from tvm import te, topi
 
+#: What the padded, packed convolution calls its result.
+CONVOLVED = "conv2d_NCHWc"
+
 
 def padded_packed_convolution():
     """NCHWc convolution: the input is packed and padded, the result unpacked, with a fused epilogue."""

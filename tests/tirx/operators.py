@@ -7,6 +7,9 @@ from tvm.s_tir import Schedule
 from tests.tirx.running import module_of
 from tvm_memplan.dialects.tirx import register_standard_pipeline
 
+#: What the padded, packed convolution calls its result.
+CONVOLVED = "convolved"
+
 
 def padded_packed_convolution():
     """NCHWc convolution: the input is packed and padded, the result unpacked, with a fused epilogue."""

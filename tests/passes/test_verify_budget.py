@@ -2,13 +2,7 @@
 
 import pytest
 
-pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
-
-import tvm
-
-from tests.tirx import programs
-from tests.tirx.operators import lowered, padded_packed_convolution, parallel_with_private_buffers
-from tests.tirx.running import flat
+from tests.passes.line import operators, programs, running, tvm
 from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import BadInput, OverBudget
 from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
@@ -16,7 +10,7 @@ from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
 
 @pytest.fixture
 def convolution():
-    return lowered(padded_packed_convolution)
+    return operators.lowered(operators.padded_packed_convolution)
 
 
 def test_exactly_enough_is_enough(convolution):
@@ -30,7 +24,7 @@ def test_one_byte_less_is_over_budget_and_says_who_holds_the_peak(convolution):
     message = str(caught.value)
     assert "over by 1 B" in message
     assert "need   8,768 B" in message
-    assert all(name in message for name in ("data_pad", "packed_weight", "convolved"))
+    assert all(name in message for name in ("data_pad", "packed_weight", operators.CONVOLVED))
 
 
 def test_the_reserve_is_taken_off(convolution):
@@ -57,7 +51,7 @@ def test_a_rewritten_function_is_judged_by_its_arena(convolution):
 
 
 def test_the_arena_of_a_parallel_loop_counts():
-    module = lowered(parallel_with_private_buffers)
+    module = operators.lowered(operators.parallel_with_private_buffers)
     VerifyBudget(320, alignment=4)(module)
     with pytest.raises(OverBudget):
         VerifyBudget(319, alignment=4)(module)
@@ -65,7 +59,7 @@ def test_the_arena_of_a_parallel_loop_counts():
 
 def test_a_size_that_is_not_known_never_fits():
     with pytest.raises(OverBudget, match="no known size"):
-        VerifyBudget("1MiB")(flat(programs.size_depends_on_the_loop))
+        VerifyBudget("1MiB")(running.flat(programs.size_depends_on_the_loop))
 
 
 def test_it_works_in_a_pipeline_after_the_rewrite(convolution):

@@ -1,0 +1,17 @@
+"""The TVM that is installed, and the material of its line: `operators`, `programs` and `running`, named alike on both.
+
+What a pass promises is the same on both lines, so its tests are here once; what only one line can say stays in
+`tests/tir` and `tests/tirx`.
+"""
+
+from importlib.util import find_spec
+
+import pytest
+
+tvm = pytest.importorskip("tvm", reason="needs a TVM, of either line")
+if find_spec("tvm.relay") is not None:
+    from tests.tir import operators, programs, running
+else:
+    from tests.tirx import operators, programs, running
+
+__all__ = ["operators", "programs", "running", "tvm"]
