@@ -9,22 +9,34 @@ before `d` is written there::
       yes: s[i] is read,          no: s[7 - i] is read in         no: in the second round of j, s[i] is d[i]
       then d[i] written           a later round, already d
 
-This is decided from the `Elements` of the steps, for every access to `s` and every write to `d`. Either the two
-never meet, or they touch the same element of the same type; the loops that both stand in never come back to an
-element (the position is injective in them, by mixed radix: each coefficient is larger than all that the smaller ones
-can add up to); and within one round the access to `s` comes first. A step reads before it writes. What is not known
-to be so is no pair.
+    for i:  t[i] = s[i]         for i:                        parallel for i:
+    for i:  d[i] = s[i + 1]       d[i] = s[i + 1]               d[i] = s[i + 1]
 
-The criterion is the one of statement-wise array contraction ("storage equivalence" in optimising compilers): a location
-can be reused when no dependence from the old value leaves the iteration that overwrites it.
+      yes: d[i] takes the         yes: s[i + 1] is read a       no: a worker that runs ahead
+      place of what was read      round before it is d[i + 1]   has made it d[i + 1] by then
+
+This is decided from the `Elements` of the steps: *every access to `s`, at every element, precedes every write to `d`
+at that element* (`tvm_memplan.planning.dependence` says how that is proved). A step reads before it writes. What is
+not known to be so is no pair.
+
+Why that is enough. Take the bytes that both have. Until the first write of `d` to an element nothing but `s` is there,
+so whatever is done with `s` sees what it saw when it was alone; and by then all has been done. From there on only `d`
+is written there, so whoever reads `d` sees it as it was when `d` was alone, if it was written before; and what was
+not written before has no value that a program could rely on. Two things must hold for this, and are asked for: `s`
+is needed neither before the first step nor after the last, and its bytes are not anybody's input or weights; and all
+accesses are known: a name that stands for `d` or `s` and is not looked through makes no pair. Loops around both
+allocations need no proof: each of their rounds brings fresh storage for both.
+
+Which pairs are asked about: those that are alive together for a while, the input dying first. Others share bytes
+anyway, or never.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from math import gcd
 
+from tvm_memplan.planning.dependence import Access, Round, precedes
 from tvm_memplan.planning.liveness import Liveness
 from tvm_memplan.planning.model import Buffer, Kind
 from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Node, Step, Trace
@@ -49,7 +61,7 @@ def in_place_pairs(trace: Trace, liveness: Liveness) -> frozenset[tuple[int, int
         Pairs ``(output, input)`` of indices into ``liveness.buffers``, as `Problem.in_place` takes them.
     """
     program = _Program()
-    program.read(trace.body, ())
+    program.read(trace.body)
     fixed = {program.root(name) for name in (*trace.live_in, *trace.live_out)} | program.aliased
     return frozenset(
         (d, s)
@@ -78,33 +90,15 @@ def _meeting(buffers: tuple[Buffer, ...]) -> Iterator[tuple[int, int]]:
         alive.append(d)
 
 
-@dataclass(frozen=True)
-class _Round:
-    """One loop at one place of the trace; two loops of one name are two of these."""
-
-    number: int
-    name: str
-    extent: int | None
-
-
-@dataclass(frozen=True)
-class _Access:
-    """A step's access to a buffer; `elements` is None when it may touch all of it."""
-
-    step: int
-    write: bool
-    loops: tuple[_Round, ...]
-    elements: Elements | None
-
-
 @dataclass
 class _Program:
     """A trace by buffer: where it is allocated, and every access to it."""
 
     steps: int = 0
     rounds: int = 0
-    homes: dict[str, list[tuple[_Round, ...]]] = field(default_factory=dict)
-    accesses: dict[str, list[_Access]] = field(default_factory=dict)
+    branches: int = 0
+    homes: dict[str, list[tuple[Round, ...]]] = field(default_factory=dict)
+    accesses: dict[str, list[Access]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -118,28 +112,32 @@ class _Program:
             name = self.aliases[name]
         return name
 
-    def read(self, nodes: Iterable[Node], loops: tuple[_Round, ...]) -> None:
-        """Note everything in `nodes`, which stand in `loops`."""
+    def read(
+        self, nodes: Iterable[Node], loops: tuple[Round, ...] = (), arms: tuple[tuple[int, bool], ...] = ()
+    ) -> None:
+        """Note everything in `nodes`, which stand in `loops` and in these arms of branches."""
         for node in nodes:
             if isinstance(node, Alloc):
                 self.homes.setdefault(node.buffer, []).append(loops)
             elif isinstance(node, Alias):
                 self.aliases[node.name] = node.of
             elif isinstance(node, Step):
-                self._step(node, loops)
+                self._step(node, loops, arms)
             elif isinstance(node, Loop):
                 self.rounds += 1
-                self.read(node.body, (*loops, _Round(self.rounds, node.name, node.extent)))
+                self.read(node.body, (*loops, Round(self.rounds, node.name, node.extent, node.parallel)), arms)
             elif isinstance(node, Branch):
-                self.read(node.then, loops)
-                self.read(node.orelse, loops)
+                self.branches += 1
+                branch = self.branches
+                self.read(node.then, loops, (*arms, (branch, True)))
+                self.read(node.orelse, loops, (*arms, (branch, False)))
 
-    def _step(self, step: Step, loops: tuple[_Round, ...]) -> None:
+    def _step(self, step: Step, loops: tuple[Round, ...], arms: tuple[tuple[int, bool], ...]) -> None:
         for names, write in ((step.reads, False), (step.writes, True)):
             for name in names:
                 known: list[Elements | None] = [e for e in step.elements if e.buffer == name and e.write is write]
                 for elements in known or [None]:
-                    self.accesses.setdefault(name, []).append(_Access(self.steps, write, loops, elements))
+                    self.accesses.setdefault(name, []).append(Access(self.steps, write, loops, elements, arms))
         self.steps += 1
 
     def may_overwrite(self, young: Buffer, old: Buffer) -> bool:
@@ -148,69 +146,7 @@ class _Program:
             return False
         # Loops around both allocations bring fresh storage for both in each round: they are not looked at.
         around = set(self.homes[young.name][0]) & set(self.homes[old.name][0])
-        (a,), (b,) = young.live_ranges, old.live_ranges
-        together = range(max(a.start, b.start), min(a.stop, b.stop))
-        inner = {
-            loop
-            for access in (*self.accesses.get(young.name, ()), *self.accesses.get(old.name, ()))
-            if access.step in together
-            for loop in access.loops
-        } - around
-
-        def near(name: str) -> list[_Access]:
-            return [x for x in self.accesses.get(name, ()) if x.step in together or inner & set(x.loops)]
-
-        writes = [access for access in near(young.name) if access.write]
-        before = near(old.name)
-        return bool(writes) and all(_precedes(x, w, around) for w in writes for x in before)
-
-
-def _precedes(old: _Access, write: _Access, around: set[_Round]) -> bool:
-    """Whether, element by element, `old` is over and done with before `write` comes, if it ever comes there."""
-    one, two = old.elements, write.elements
-    # Loops of one name at two places are two loops, whose rounds have nothing to do with each other.
-    loops = {*old.loops, *write.loops}
-    if one is None or two is None or len({loop.name for loop in loops}) < len(loops):
-        return False
-    if one.dtype != two.dtype or one.terms != two.terms:
-        return False
-    both = [loop for loop in old.loops if loop in write.loops and loop not in around]
-    if _apart(one, two, both, around):
-        return True
-    in_order = old.step < write.step or (old.step == write.step and not old.write)
-    same = (one.constant, one.width) == (two.constant, two.width)
-    return in_order and same and _never_returns(dict(one.terms), both, one.width)
-
-
-def _apart(one: Elements, two: Elements, both: list[_Round], around: set[_Round]) -> bool:
-    """Whether two accesses with the same terms never touch a common element, in whatever rounds of the loops.
-
-    The distance between the two is that of the constants plus a multiple of the greatest common divisor of the
-    coefficients. Unrolled loops look like this.
-    """
-    terms = dict(one.terms)
-    moving = {loop.name for loop in both}
-    if any(name not in moving and name not in {loop.name for loop in around} for name in terms):
-        return False
-    step = gcd(*(terms.get(loop.name, 0) for loop in both if loop.extent is None or loop.extent > 1))
-    distance = one.constant - two.constant
-    if step == 0:
-        return not -one.width < distance < two.width
-    rest = distance % step
-    return rest >= two.width and step - rest >= one.width
-
-
-def _never_returns(terms: dict[str, int], loops: list[_Round], width: int) -> bool:
-    """Whether different rounds of `loops` touch different elements, and only `loops` move the position."""
-    steps = []
-    for loop in loops:
-        if loop.extent is None or not loop.name:
-            return False
-        if loop.extent > 1:
-            steps.append((abs(terms.get(loop.name, 0)), loop.extent))
-    reach = width - 1
-    for coefficient, extent in sorted(steps):
-        if coefficient <= reach:
-            return False
-        reach += coefficient * (extent - 1)
-    return True
+        writes = [access for access in self.accesses.get(young.name, ()) if access.write]
+        return bool(writes) and all(
+            precedes(access, write, around) for write in writes for access in self.accesses.get(old.name, ())
+        )

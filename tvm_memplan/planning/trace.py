@@ -92,13 +92,15 @@ class Loop:
 
     `at_least_once` says that the body is known to run (a constant extent above zero), so that what it writes is
     written for sure; it only makes live ranges shorter, leaving it False is always right. `name` is what `Elements`
-    inside call it, and `extent` how often it runs at most, None where that is not known.
+    inside call it, and `extent` how often it runs at most, None where that is not known. `parallel` says that its
+    rounds may run in any order and at the same time.
     """
 
     body: tuple[Node, ...]
     at_least_once: bool = False
     name: str = ""
     extent: int | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True)
