@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvm_memplan.dialects.elements import NOT_FLAT, element_bytes
+from tvm_memplan.dialects.positions import Positions
 from tvm_memplan.dialects.roots import Roots
-from tvm_memplan.planning.trace import Step
+from tvm_memplan.planning.trace import Elements, Step
 
 # Calls (without the dialect's prefix) that may read and write through a pointer argument, but do not keep it after
 # they return. A pointer that goes anywhere else (into memory, an integer, an unknown intrinsic) makes its storage
@@ -47,6 +48,8 @@ class View:
         Whether it has one dimension, and so has the access.
     shifted : bool
         Whether it says that its first element lies elsewhere than at the pointer.
+    index : object
+        Where it is accessed, in elements from its first; None when that is no one index, or only some lanes of it.
     """
 
     pointer: Any
@@ -54,6 +57,7 @@ class View:
     dtype: str
     flat: bool
     shifted: bool
+    index: Any | None = None
 
 
 @dataclass(frozen=True)
@@ -77,19 +81,22 @@ class Accesses:
     `barred` is the reason for which nothing that is touched here can be moved, empty where everything can.
     """
 
-    def __init__(self, roots: Roots, barred: str = "") -> None:
+    def __init__(self, roots: Roots, barred: str = "", positions: Positions | None = None) -> None:
         self.roots = roots
         self.barred = barred
+        self.positions = positions
+        self.told: list[Elements] = []
+        self.untold: set[str] = set()  # roots of which some elements that are touched are not known
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
 
     def load(self, view: View) -> None:
         """An element is read through `view`."""
-        self._through(view, self.reads)
+        self._through(view, self.reads, False)
 
     def store(self, view: View) -> None:
         """An element is written through `view`."""
-        self._through(view, self.writes)
+        self._through(view, self.writes, True)
 
     def pointer(self, var: Any, receiver: str, keeps: str = "", is_pointer: bool = False) -> None:
         """The address of the storage of `var` is handed to `receiver` (a call's name, or what holds it).
@@ -107,6 +114,7 @@ class Accesses:
             self.roots.leave(var, keeps)
         # Who is given an address may read and write behind it.
         self.reads[storage.name] = self.writes[storage.name] = None
+        self.untold.add(storage.name)
         if self.barred:
             self.roots.leave(var, self.barred)
 
@@ -131,14 +139,28 @@ class Accesses:
         else:
             storage.alignment = max(storage.alignment, unit)
 
-    def _through(self, view: View, into: dict[str, None]) -> None:
+    def _through(self, view: View, into: dict[str, None], write: bool) -> None:
         storage = self.roots.of(view.pointer)
         if storage is not None:
             into[storage.name] = None
             self.place(view)
+            touched = self._elements(view, storage.name, write)
+            if touched is None:
+                self.untold.add(storage.name)
+            else:
+                self.told += touched
+
+    def _elements(self, view: View, name: str, write: bool) -> tuple[Elements, ...] | None:
+        alias = self.roots.alias_of(view.pointer)
+        if self.positions is None or alias is None or view.index is None or not view.flat or view.shifted:
+            return None
+        if alias.shift is not None and element_bytes(alias.dtype) != element_bytes(view.dtype):
+            return None
+        return self.positions.elements(name, write, view.dtype, view.index, alias.shift)
 
     def steps(self, label: str) -> tuple[Step, ...]:
         """One `Step`, or nothing when no root is touched."""
         if not self.reads and not self.writes:
             return ()
-        return (Step(label, tuple(self.reads), tuple(self.writes)),)
+        told = tuple(elements for elements in self.told if elements.buffer not in self.untold)
+        return (Step(label, tuple(self.reads), tuple(self.writes), told),)

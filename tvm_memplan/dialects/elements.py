@@ -32,6 +32,11 @@ def element_bytes(dtype: str) -> int | None:
     return (bits * int(match["lanes"] or 1) + 7) // 8
 
 
+def power_of_two(size: int) -> int:
+    """The smallest power of two that is not below `size`, 1 when it is not positive."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
 @dataclass(frozen=True)
 class Allocation:
     """What a program asks for at one place.

@@ -11,12 +11,13 @@ method ``_NodeName`` for each kind of statement of its own, and says how express
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.dialects.accesses import Accesses, View
 from tvm_memplan.dialects.captured import Captured, Region
-from tvm_memplan.dialects.elements import Allocation, constant, element_bytes
+from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, power_of_two
+from tvm_memplan.dialects.positions import Entered, Positions
 from tvm_memplan.dialects.roots import Roots, Storage
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
@@ -25,7 +26,7 @@ from tvm_memplan.report.memory import LeftAlone
 DROPPED_ATTRIBUTES = frozenset({"storage_alignment"})
 
 # The values of ForKind, which both lines share.
-_PARALLEL, _VECTORIZED, _THREAD_BINDING = 1, 2, 4
+_SERIAL, _PARALLEL, _VECTORIZED, _UNROLLED, _THREAD_BINDING = 0, 1, 2, 3, 4
 
 
 class NotUnderstood(Exception):
@@ -49,6 +50,7 @@ class Reader:
         self.function = function
         self.alignment = alignment
         self.roots = Roots()
+        self.positions = Positions(self.type_of)
         self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
         self.outside: list[str] = []  # why an allocation here cannot be planned, innermost last
         self.jumps = 0  # breaks and continues seen so far
@@ -71,6 +73,10 @@ class Reader:
 
     def storage_of(self, node: Any) -> Any | None:
         """The storage variable that the node of an attribute is, None when it is something else."""
+        raise NotImplementedError
+
+    def type_of(self, expr: Any) -> str:
+        """The type of an expression, as text."""
         raise NotImplementedError
 
     def barred(self) -> str:
@@ -129,28 +135,36 @@ class Reader:
             self.roots.leave(var, "the same variable is allocated at two places")
         else:
             name = _unique(what.name, {storage.name for storage in self.roots.storages.values()})
-            alignment = max(element_bytes(what.dtype) or 1, self.alignment, alignment)
             size, region = what.size(), self.region[-1]
+            # No access of a buffer is longer than the buffer, so a small one needs no more than its own length.
+            wanted = self.alignment if size is None else min(self.alignment, power_of_two(size))
+            alignment = max(element_bytes(what.dtype) or 1, wanted, alignment)
             self.roots.storages[var] = Storage(name, var, what.scope, size, alignment, reason, region)
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)
 
+    def accesses(self) -> Accesses:
+        """The accesses of one statement, empty yet."""
+        return Accesses(self.roots, self.barred(), self.positions)
+
     def use(self, label: str, *expressions: Any, keeps: str = "") -> tuple[Node, ...]:
         """A step that evaluates `expressions`."""
-        accesses = Accesses(self.roots, self.barred())
+        accesses = self.accesses()
         for expression in expressions:
             self.expression(accesses, expression, keeps)
         return accesses.steps(label)
 
     def _BufferStore(self, stmt: Any) -> tuple[Node, ...]:
-        accesses = Accesses(self.roots, self.barred())
+        accesses = self.accesses()
         self.expression(accesses, stmt.value, "it is stored in memory")
         for index in stmt.indices:
             self.expression(accesses, index)
+        target = self.view(stmt.buffer, stmt.indices)
         if getattr(stmt, "predicate", None) is not None:
             self.expression(accesses, stmt.predicate)
-        accesses.store(self.view(stmt.buffer, stmt.indices))
+            target = replace(target, index=None)
+        accesses.store(target)
         return accesses.steps(f"{stmt.buffer.name} = ...")
 
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
@@ -165,8 +179,9 @@ class Reader:
         step = getattr(stmt, "step", None)
         head = self.use(f"for {stmt.loop_var.name}", stmt.min, stmt.extent, *(() if step is None else (step,)))
         extent, jumps = constant(stmt.extent), self.jumps
+        loop = self.positions.enter(stmt.loop_var, stmt.min, stmt.extent, step)
         if stmt.kind == _PARALLEL and not self.outside:
-            body = self._parallel(stmt)
+            body = self._parallel(stmt, loop)
         else:
             reason = {
                 _VECTORIZED: "it is allocated inside a vectorised loop",
@@ -174,16 +189,18 @@ class Reader:
                 _PARALLEL: "it is allocated inside a parallel loop of a device launch",
             }.get(int(stmt.kind))
             body = self.inside(reason, stmt.body)
+        self.positions.leave(loop)
         # A jump may skip what the body writes, however often it runs.
-        return (*head, Loop(body, at_least_once=extent is not None and extent > 0 and self.jumps == jumps))
+        once, mixed = extent is not None and extent > 0 and self.jumps == jumps, stmt.kind not in (_SERIAL, _UNROLLED)
+        return (*head, self.positions.looped(loop, self.positions.in_digits(loop, body), once, mixed))
 
-    def _parallel(self, stmt: Any) -> tuple[Node, ...]:
+    def _parallel(self, stmt: Any, loop: Entered) -> tuple[Node, ...]:
         if any(anchor is not None and anchor.same_as(stmt.loop_var) for _, anchor, _ in self.regions):
             return self.inside("two parallel loops share the variable of its loop", stmt.body)
         index = len(self.regions)
         self.regions.append((_unique(stmt.loop_var.name, {name for name, _, _ in self.regions}), stmt.loop_var, ()))
         self.region.append(index)
-        body = self.statement(stmt.body)
+        body = self.positions.in_digits(loop, self.statement(stmt.body))
         self.region.pop()
         name, anchor, _ = self.regions[index]
         self.regions[index] = (name, anchor, body)

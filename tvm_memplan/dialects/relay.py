@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tvm_memplan.dialects.affine import affine
+from tvm_memplan.dialects.positions import Positions
 from tvm_memplan.dialects.relay_uses import uses_of
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import Kind
@@ -145,9 +145,7 @@ class _Capture:
         self.function = MAIN
         self.reached: set[str] = set()  # what the body of the current function can reach
         self.starts: set[Any] = set()  # pointer variables that point at the first byte of their one buffer
-        self.lets: dict[Any, Any] = {}  # a variable bound to a value that memory has no part in -> that value
-        self.loops: dict[Any, tuple[str, int]] = {}  # a variable of a loop around -> the loop's name, its first value
-        self.rounds = 0
+        self.positions = Positions(lambda expr: str(expr.dtype))
 
     def program(self, outputs: int | None) -> Program:
         main = self.functions[MAIN]
@@ -229,11 +227,8 @@ class _Capture:
         )
 
     def _let(self, stmt: Any) -> list[Node]:
-        from tvm_memplan.dialects.tir.expressions import has_load
-
         if stmt.var.dtype != "handle":
-            if not has_load(stmt.value):
-                self.lets[stmt.var] = self._without_lets(stmt.value)
+            self.positions.bind(stmt.var, stmt.value)
             return self._step(stmt.value)
         self._point(stmt.var, stmt.value)
         # A pointer made from pointers may point into whatever they do: an alias, not a read.
@@ -244,13 +239,11 @@ class _Capture:
     def _for(self, stmt: Any) -> list[Node]:
         tir = self.tir
         extent = int(stmt.extent.value) if isinstance(stmt.extent, tir.IntImm) else None
-        self.rounds += 1
-        name = f"{stmt.loop_var.name}#{self.rounds}"
-        if isinstance(stmt.min, tir.IntImm):
-            self.loops[stmt.loop_var] = name, int(stmt.min.value)
-        body = self._body(stmt.body)
-        self.loops.pop(stmt.loop_var, None)
-        return [Loop(tuple(body), (extent or 0) > 0, name, extent)] if body else []
+        loop = self.positions.enter(stmt.loop_var, stmt.min, stmt.extent)
+        body = self.positions.in_digits(loop, tuple(self._body(stmt.body)))
+        self.positions.leave(loop)
+        mixed = stmt.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
+        return [self.positions.looped(loop, body, (extent or 0) > 0, mixed)] if body else []
 
     def _point(self, pointer: Any, value: Any) -> None:
         """Note whether `pointer` is bound to the first byte of one buffer."""
@@ -262,9 +255,6 @@ class _Capture:
             value = load.buffer.data if first and self._at_start(load.buffer) else None
         exact = isinstance(value, self.tir.Var) and value in self.starts
         (self.starts.add if exact else self.starts.discard)(pointer)
-
-    def _without_lets(self, value: Any) -> Any:
-        return self.tir.stmt_functor.substitute(value, self.lets) if self.lets else value
 
     def _allocate(self, stmt: Any) -> list[Node]:
         scope = stmt.buffer_var.type_annotation.storage_scope
@@ -308,7 +298,7 @@ class _Capture:
         if name not in self.functions:
             return []
         callee = self.functions[name]
-        outer, self.function = (self.function, self.reached), name
+        outer, self.function = (self.function, self.reached, set(self.positions.bound)), name
         self.reached = set()
         for param, argument in zip(callee.params, value.args[1:]):
             if param not in callee.buffer_map:
@@ -321,7 +311,7 @@ class _Capture:
             self._note_view(buffer)
         nodes = self._body(callee.body)
         self.calls.append(OperatorCall(name, frozenset(self.reached)))
-        self.function, self.reached = outer
+        self.function, self.reached, self.positions.bound = outer
         return nodes
 
     def _step(self, *expressions: Any, stored: Any = None) -> list[Node]:
@@ -349,12 +339,13 @@ class _Capture:
             names = self._resolve(access.buffer.data)
             found = None
             if len(names) == 1 and access.buffer.data in self.starts and self._at_start(access.buffer):
-                found = affine(self._without_lets(access.indices[0]), self.loops) if len(access.indices) == 1 else None
+                (name,), dtype = names, str(access.buffer.dtype)
+                plain = len(access.indices) == 1 and access.predicate is None
+                found = self.positions.elements(name, write, dtype, access.indices[0]) if plain else None
             if found is None:
                 untold |= names
             else:
-                (name,) = names
-                told.setdefault(name, []).append(Elements(name, write, str(access.buffer.dtype), *found))
+                told.setdefault(name, []).extend(found)
         return (one for name, elements in told.items() if name not in untold for one in elements)
 
     def _at_start(self, view: Any) -> bool:

@@ -16,6 +16,7 @@ from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import plan
@@ -93,16 +94,17 @@ class FunctionPlan:
             first,
             pools=tuple(pool for report in (first, *others) for pool in report.pools),
             allocations=tuple(row for report in (first, *others) for row in report.allocations),
-            notes=tuple(
-                f"{other.model} has one arena of {other.pools[0].planned} bytes per worker" for other in others
+            notes=(
+                *(note for report in (first, *others) for note in report.notes),
+                *(f"{other.model} has one arena of {other.pools[0].planned} bytes per worker" for other in others),
             ),
         )
 
 
-def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
+def _problem(region: Region) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
-    pool = Pool(f"{region.name}.global" if region.anchor is not None else "global", alignment=alignment)
-    return liveness, Problem(liveness.buffers, (pool,))
+    pool = Pool(f"{region.name}.global" if region.anchor is not None else "global")
+    return liveness, Problem(liveness.buffers, (pool,), in_place=in_place_pairs(region.trace, liveness))
 
 
 def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:
@@ -122,7 +124,7 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
     captured = tir_dialect().capture(function, name, alignment)
     regions = []
     for region in captured.regions:
-        liveness, problem = _problem(region, alignment)
+        liveness, problem = _problem(region)
         regions.append(RegionPlan(region, liveness, plan(problem, planner)))
     return FunctionPlan(captured, tuple(regions), planner, alignment)
 
@@ -152,7 +154,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         raise BadPlan(f"function {name!r} no longer has the buffers it was planned with; {again}")
     regions = []
     for region in captured.regions:
-        liveness, problem = _problem(region, alignment)
+        liveness, problem = _problem(region)
         places = tuple(Placement(problem.pools[0].name, offsets[region.name][b.name]) for b in problem.buffers)
         candidate = Plan(problem, places, planner)
         try:

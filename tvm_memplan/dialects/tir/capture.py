@@ -97,6 +97,9 @@ class _Reader(Reader):
     def view(self, buffer: Any, indices: Any) -> View:
         return view(buffer, indices)
 
+    def type_of(self, expr: Any) -> str:
+        return str(expr.dtype)
+
     def storage_of(self, node: Any) -> Any | None:
         owner = node.data if isinstance(node, tir.Buffer) else node
         return owner if isinstance(owner, tir.Var) else None
@@ -109,6 +112,7 @@ class _Reader(Reader):
 
     def _let(self, stmt: Any) -> tuple[Node, ...]:
         if stmt.var.dtype != "handle":
+            self.positions.bind(stmt.var, stmt.value)
             return self.use(f"let {stmt.var.name}", stmt.value)
         alias = _resolve(self.roots, stmt.value)
         if alias is not None:

@@ -73,11 +73,13 @@ def has_load(expr: Any) -> bool:
     return any(has_load(child) for child in children(expr))
 
 
-def view(buffer: Any, indices: Any) -> View:
-    """`buffer`, accessed at `indices`; several elements at once in an address are not a flat access."""
+def view(buffer: Any, indices: Any, masked: bool = False) -> View:
+    """`buffer`, accessed at `indices`, some lanes of them if it is `masked`."""
     offset = buffer.elem_offset
     starts = isinstance(offset, tir.IntImm) and offset.value == 0
-    return View(buffer.data, buffer.name, buffer.dtype, len(indices) == 1 and len(buffer.shape) == 1, not starts)
+    flat = len(indices) == 1 and len(buffer.shape) == 1
+    index = indices[0] if flat and not masked else None
+    return View(buffer.data, buffer.name, buffer.dtype, flat, not starts, index)
 
 
 def walk(expr: Any, visits: Visits) -> None:
@@ -109,7 +111,7 @@ def _walk(expr: Any, visits: Visits, receiver: str) -> None:
             _walk(value, visits, "tir.tvm_access_ptr")
         return
     if isinstance(expr, tir.BufferLoad):
-        visits.load(view(expr.buffer, expr.indices))
+        visits.load(view(expr.buffer, expr.indices, getattr(expr, "predicate", None) is not None))
     inner = call_name(expr) if isinstance(expr, tir.Call) else type(expr).__name__
     for child in children(expr):
         _walk(child, visits, inner)

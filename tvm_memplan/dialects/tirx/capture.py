@@ -101,7 +101,10 @@ class _Reader(Reader):
         walk(expr, visits, type(expr).__name__)
 
     def view(self, buffer: Any, indices: Any) -> View:
-        return view(buffer, len(indices))
+        return view(buffer, indices)
+
+    def type_of(self, expr: Any) -> str:
+        return str(expr.ty.dtype)
 
     def storage_of(self, node: Any) -> Any | None:
         return node if isinstance(node, ir.Var) and (is_buffer_var(node) or is_pointer(node)) else None
@@ -129,6 +132,7 @@ class _Reader(Reader):
     def _Bind(self, stmt: Any) -> tuple[Node, ...]:
         if is_pointer(stmt.var):
             return self._named(stmt.var, stmt.value, f"pointer {stmt.var.name!r}")
+        self.positions.bind(stmt.var, stmt.value)
         return self.use(f"let {stmt.var.name}", stmt.value)
 
     def _named(self, var: Any, pointer: Any, what: str) -> tuple[Node, ...]:
@@ -138,7 +142,7 @@ class _Reader(Reader):
             self.roots.name(var, alias)
             if call_name(pointer) == "tirx.address_of":
                 load = pointer.args[0]
-                Accesses(self.roots, self.barred()).place(view(load.source, len(load.indices)))
+                Accesses(self.roots, self.barred()).place(view(load.source, load.indices))
             return ()
         return self.use(f"let {var.name}", pointer, keeps=f"{what} is computed from it")
 

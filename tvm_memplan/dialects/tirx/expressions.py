@@ -7,6 +7,7 @@ who receives the address in the end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvm import ir, tirx
@@ -30,15 +31,16 @@ def element_type(buffer: Any) -> str:
     return str(buffer.ty.dtype.dtype)
 
 
-def view(buffer: Any, rank: int) -> View:
-    """`buffer`, accessed with `rank` indices.
+def view(buffer: Any, indices: Sequence[Any], masked: bool = False) -> View:
+    """`buffer`, accessed at `indices`, some lanes of them if it is `masked`.
 
     FlattenBuffer folds layouts, strides and offsets into the indices; a buffer that still has one is not flat.
     """
     kind = buffer.ty
-    flat = rank == 1 and len(kind.shape) == 1 and not kind.strides and kind.layout is None
+    flat = len(indices) == 1 and len(kind.shape) == 1 and not kind.strides and kind.layout is None
     shifted = kind.elem_offset is not None and constant(kind.elem_offset) != 0
-    return View(buffer, buffer.name, element_type(buffer), flat, shifted)
+    index = indices[0] if flat and not masked else None
+    return View(buffer, buffer.name, element_type(buffer), flat, shifted, index)
 
 
 def call_name(expr: Any) -> str:
@@ -95,7 +97,7 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
         visits.pointer(expr.args[0], receiver)
     elif name == "tirx.address_of" and isinstance(expr.args[0], ir.TensorLoad):
         load = expr.args[0]
-        visits.place(view(load.source, len(load.indices)))
+        visits.place(view(load.source, load.indices))
         visits.pointer(load.source, receiver)
         if any(isinstance(index, tirx.Ramp) for index in load.indices):
             visits.pointer(load.source, "an address of several elements")
@@ -109,7 +111,7 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
         if isinstance(expr, ir.TensorLoad):
             if not is_buffer_var(expr.source):
                 raise NotUnderstood("a load from something that is not a buffer")
-            visits.load(view(expr.source, len(expr.indices)))
+            visits.load(view(expr.source, expr.indices))
         for child in children(expr):
             walk(child, visits, name or type(expr).__name__)
 
@@ -143,9 +145,9 @@ def _masked(expr: Any, name: str, visits: Visits) -> None:
     """A load or store of some lanes; a store keeps the bytes of the others, so it reads as well."""
     buffer, *values = expr.args
     stored = name == "tirx.masked_store"
-    rank = len(values) - (2 if stored else 1)
-    visits.load(view(buffer, rank))
+    indices = values[1 if stored else 0 : -1]
+    visits.load(view(buffer, indices, masked=True))
     if stored:
-        visits.store(view(buffer, rank))
+        visits.store(view(buffer, indices, masked=True))
     for value in values:
         walk(value, visits, name)
