@@ -63,7 +63,7 @@ def bench(line, model, options):
         found.setdefault(line.signature(function), (name, function))
     rows = []
     for name, function in found.values():
-        sizes = [line.workspace(function, passes) for passes in ([], [line.storage_rewrite()], ours)]
+        sizes = [line.workspace(function, passes) for passes in ([], None, ours)]
         if sizes[0]:
             rows.append((name, function, sizes))
     rows.sort(key=lambda row: -row[2][0])
@@ -87,7 +87,7 @@ def bench(line, model, options):
 
 def compared(line, function, ours, rounds):
     """The median time with our passes over the median time with StorageRewrite, run in turns on the same arguments."""
-    builds = [line.build(function, [line.storage_rewrite()]), line.build(function, ours)]
+    builds = [line.build(function, None), line.build(function, ours)]
     arguments = line.arguments(function)
     times = [[], []]
     for build in builds:
@@ -140,11 +140,6 @@ class Relay:
             relay.build(mod, target="llvm", params=params)
         return {n.removeprefix("tvmgen_default_fused_"): f for n, f in seen.items() if "fused" in n}
 
-    def storage_rewrite(self):
-        import tvm
-
-        return tvm.tir.transform.StorageRewrite()
-
     def signature(self, function):
         """What tells operators apart: parameters and allocations."""
         import tvm
@@ -159,9 +154,9 @@ class Relay:
         return tuple(found)
 
     def workspace(self, function, passes):
+        """Bytes of all allocations after lowering with `passes` instead of StorageRewrite, None for itself."""
         import tvm
 
-        after = tvm.transform.Sequential(passes)(tvm.IRModule({"entry": function}))["entry"]
         total = 0
 
         def visit(node):
@@ -169,16 +164,32 @@ class Relay:
             if isinstance(node, tvm.tir.Allocate):
                 total += size_of(node.dtype, node.extents)
 
+        with self.context(passes):
+            after = tvm.lower(self.entry(function))["entry"]
         tvm.tir.stmt_functor.post_order_visit(after.body, visit)
         return total
 
     def build(self, function, passes):
         import tvm
 
-        config = {"tir.add_lower_pass": [(1, p) for p in passes], "tir.disable_storage_rewrite": True}
+        with self.context(passes):
+            return tvm.build(self.entry(function), target="llvm")["entry"]
+
+    def entry(self, function):
+        import tvm
+
+        # It has been flattened: the old way of doing so is not asked for a second time.
         entry = function.with_attr("global_symbol", "entry").without_attr("from_legacy_te_schedule")
-        with tvm.transform.PassContext(opt_level=3, config=config):
-            return tvm.build(tvm.IRModule({"entry": entry}), target="llvm")["entry"]
+        return tvm.IRModule({"entry": entry})
+
+    def context(self, passes):
+        import tvm
+
+        config = {
+            "tir.add_lower_pass": [(1, made) for made in passes or ()],
+            "tir.disable_storage_rewrite": passes is not None,
+        }
+        return tvm.transform.PassContext(opt_level=3, config=config)
 
     def arguments(self, function):
         import numpy as np
@@ -217,11 +228,6 @@ class Relax:
                 seen[variable.name_hint] = lowered(function, register_standard_pipeline)
         return seen
 
-    def storage_rewrite(self):
-        from tvm import tirx
-
-        return tirx.transform.StorageRewrite()
-
     def signature(self, function):
         import tvm_ffi
         from tvm import tirx
@@ -238,6 +244,7 @@ class Relax:
         import tvm_ffi
         from tvm import tirx
 
+        passes = [tirx.transform.StorageRewrite()] if passes is None else passes
         after = tvm.transform.Sequential(passes)(tvm.IRModule({"entry": function}))["entry"]
         sizes = []
         tvm_ffi.structural_walk(
@@ -247,10 +254,11 @@ class Relax:
 
     def build(self, function, passes):
         import tvm
+        from tvm import tirx
 
         from tvm_memplan.dialects.tirx import register_standard_pipeline
 
-        register_standard_pipeline("bench_operators", passes)
+        register_standard_pipeline("bench_operators", passes or [tirx.transform.StorageRewrite()])
         entry = function.without_attr("target").with_attr("global_symbol", "entry")
         return tvm.compile(tvm.IRModule({"entry": entry}), target="llvm", tir_pipeline="bench_operators")["entry"]
 
