@@ -1,9 +1,9 @@
 """Workspace and run time of the operators of resnet-18 and mobilenet: TVM's StorageRewrite beside our passes.
 
 Prints one row per operator: the bytes of all allocations of global memory in the lowered function as they come,
-after StorageRewrite, and after ours, and the median over many runs of our time over StorageRewrite's (the two take
-turns). Then the sums, the largest, and how often ours takes more. All for llvm on this machine; of operators that
-allocate the same and have the same parameters one is taken.
+after StorageRewrite, and after ours (marked where ours takes more), and our time over StorageRewrite's (medians of
+many runs in turns); then the sums and the largest. All for llvm on this machine; of operators that allocate the same
+and have the same parameters one is taken.
 
     TVM_NUM_THREADS=1 python scripts/bench_operators.py [--operators N] [--rounds 21] [--memory-only] [--model NAME]
 
@@ -86,22 +86,23 @@ def bench(line, model, options):
 
 
 def compared(line, function, ours, rounds):
-    """The median time with our passes over the median time with StorageRewrite, run in turns on the same arguments."""
+    """The time with our passes over the time with StorageRewrite: medians of runs in turns on the same arguments.
+
+    It is processor time, which other programs on the machine disturb least.
+    """
     builds = [line.build(function, None), line.build(function, ours)]
     arguments = line.arguments(function)
     times = [[], []]
     for build in builds:
         build(*arguments)
-    for _ in range(rounds):
-        for build, taken in zip(builds, times):
+    for turn in range(rounds):
+        for which in (0, 1) if turn % 2 else (1, 0):
             # Short operators are repeated until the clock is fine enough.
-            count, spent = 0, 0.0
-            while spent < 0.002:
-                start = time.perf_counter()
-                build(*arguments)
-                spent += time.perf_counter() - start
+            count, start = 0, time.process_time()
+            while time.process_time() - start < 0.001:
+                builds[which](*arguments)
                 count += 1
-            taken.append(spent / count)
+            times[which].append((time.process_time() - start) / count)
     return statistics.median(times[1]) / statistics.median(times[0])
 
 
@@ -170,12 +171,14 @@ class Relay:
         return total
 
     def build(self, function, passes):
+        """The function, built with `passes` in the place of StorageRewrite, None for itself."""
         import tvm
 
         with self.context(passes):
             return tvm.build(self.entry(function), target="llvm")["entry"]
 
     def entry(self, function):
+        """A module with the function."""
         import tvm
 
         # It has been flattened: the old way of doing so is not asked for a second time.
@@ -183,6 +186,7 @@ class Relay:
         return tvm.IRModule({"entry": entry})
 
     def context(self, passes):
+        """Where `passes` run instead of StorageRewrite."""
         import tvm
 
         config = {
@@ -192,6 +196,7 @@ class Relay:
         return tvm.transform.PassContext(opt_level=3, config=config)
 
     def arguments(self, function):
+        """Random arguments of the shapes that the function takes."""
         import numpy as np
         import tvm
 
@@ -206,6 +211,7 @@ class Relax:
     models = ("resnet-18", "mobilenet_v2")
 
     def operators(self, model):
+        """The lowered functions of a model as our passes meet them, by name."""
         import tvm
         from tvm import relax, tirx
         from tvm.relax.frontend import nn
@@ -229,6 +235,7 @@ class Relax:
         return seen
 
     def signature(self, function):
+        """What tells operators apart: parameters and allocations."""
         import tvm_ffi
         from tvm import tirx
 
@@ -240,6 +247,7 @@ class Relax:
         return tuple(found)
 
     def workspace(self, function, passes):
+        """Bytes of all allocations after `passes` in the place of StorageRewrite, None for itself."""
         import tvm
         import tvm_ffi
         from tvm import tirx
@@ -253,6 +261,7 @@ class Relax:
         return sum(sizes)
 
     def build(self, function, passes):
+        """The function, built with `passes` in the place of StorageRewrite, None for itself."""
         import tvm
         from tvm import tirx
 
@@ -263,6 +272,7 @@ class Relax:
         return tvm.compile(tvm.IRModule({"entry": entry}), target="llvm", tir_pipeline="bench_operators")["entry"]
 
     def arguments(self, function):
+        """Random arguments of the shapes that the function takes."""
         import numpy as np
         import tvm
 
@@ -345,7 +355,15 @@ def mobilenet_v2():
     class Network(nn.Module):
         def __init__(self):
             self.stem = nn.Conv2D(3, 32, 3, 2, 1, bias=True)
-            stages = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+            stages = (
+                (1, 16, 1, 1),
+                (6, 24, 2, 2),
+                (6, 32, 3, 2),
+                (6, 64, 4, 2),
+                (6, 96, 3, 1),
+                (6, 160, 3, 2),
+                (6, 320, 1, 1),
+            )
             blocks, inside = [], 32
             for expansion, outside, count, stride in stages:
                 for k in range(count):

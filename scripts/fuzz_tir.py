@@ -1,8 +1,9 @@
 """Run random lowered functions planned and unplanned until told to stop, and print every seed that disagrees.
 
-    python scripts/fuzz_tir.py [--start 0] [--count 1000] [--without loops|births]
+    python scripts/fuzz_tir.py [--start 0] [--count 1000] [--without RULE]
 
-Needs a TVM, of either line. `--without` removes a rule of the live ranges, to see how often the comparison notices.
+Needs a TVM, of either line. `--without` removes a rule of live ranges or of in-place pairs, to see how often the
+comparison notices.
 Exit code 0 when all agree, 1 otherwise.
 """
 
@@ -18,18 +19,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
-    parser.add_argument("--without", choices=("loops", "births"), help="a rule to remove")
+    from tests.removed_rules import REMOVED
+
+    parser.add_argument("--without", choices=tuple(REMOVED), help="a rule to remove")
     options = parser.parse_args()
 
     from tvm_memplan.dialects.line import RELAY, installed_line
-    from tvm_memplan.planning import liveness
 
     line = "tir" if installed_line() == RELAY else "tirx"
     programs = importlib.import_module(f"tests.{line}.test_random_programs")
 
     if options.without:
-        broken = {"loops": programs.touches_only, "births": programs.deaths_before_births}
-        liveness._Place.range = broken[options.without]
+        setattr(*REMOVED[options.without])
     wrong = []
     for done, seed in enumerate(range(options.start, options.start + options.count), start=1):
         if not programs.agrees(seed):

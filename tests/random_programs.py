@@ -13,6 +13,11 @@ import random
 TYPES = {"int32": 4, "int16": 2, "int8": 1, "uint8": 1, "int64": 8, "float32": 4}
 LENGTH = 16
 OUT = 64
+# How a buffer may be made from another of its kind; several of one name are several chances.
+DERIVED = (
+    "serial", "serial", "unrolled", "vectorized", "parallel", "turned", "ahead", "behind", "twice", "all twice",
+    "blocks", "blocks", "fused", "fused", "strided", "guarded", "alias",
+)  # fmt: skip
 
 
 class Program:
@@ -33,15 +38,23 @@ class Program:
     # A scope allocates some buffers and does something with all that it can see. `visible` are (buffer, length).
 
     def scope(self, visible, depth):
-        own = [self.fresh_buffer() for _ in range(self.random.randint(1, 3))]
-        seen, parts = list(visible), []
-        for buffer, length in own:
-            # From the newest other buffer, so that older ones die early and their bytes are free to take.
-            parts.append(self.fill(buffer, length, seen[-1:]))
+        own, seen, parts = [], list(visible), []
+        for _ in range(self.random.randint(1, 3)):
+            if own and self.random.random() < 0.5:
+                # The like of the newest, made from it element by element; that one often dies here.
+                buffer, length = self.fresh_buffer(self.nodes.dtype(own[-1][0]), own[-1][1])
+                parts += self.derive(buffer, own[-1][0], length)
+                if self.random.random() < 0.8:
+                    seen.remove(own[-1])
+            else:
+                # From the newest other buffer, so that older ones die early and their bytes are free to take.
+                buffer, length = self.fresh_buffer()
+                parts.append(self.fill(buffer, length, seen[-1:]))
+            own.append((buffer, length))
             seen.append((buffer, length))
             parts += [self.statement(seen, depth) for _ in range(self.random.randint(0, 2))]
         parts += [self.statement(seen, depth) for _ in range(self.random.randint(1, 3))]
-        parts += [self.fold(buffer, length) for buffer, length in own if self.random.random() < 0.25]
+        parts += [self.fold(*pair) for pair in own if pair in seen and self.random.random() < 0.25]
         return self.nodes.allocated([buffer for buffer, _ in own], parts)
 
     def statement(self, seen, depth):
@@ -75,16 +88,83 @@ class Program:
 
     # Leaves.
 
-    def fresh_buffer(self):
+    def fresh_buffer(self, dtype=None, length=None):
         self.count += 1
-        dtype = self.random.choice(tuple(TYPES))
-        length = self.random.choice((1, 3, 8, LENGTH, 40))
+        dtype = dtype or self.random.choice(tuple(TYPES))
+        length = length or self.random.choice((1, 3, 8, LENGTH, 40))
         return self.nodes.buffer(f"b{self.count}", dtype, length), length
 
     def fill(self, buffer, length, seen):
         source, size = self.random.choice(seen or [(self.input, LENGTH)])
         mark, last = self.nodes.number(self.random.randint(1, 9)), length - 1 + size
         return self.loop(length, lambda i: self.store(buffer, i, self.load(source, (last - i) % size) + mark))
+
+    def derive(self, target, source, length):
+        """Statements that make all of `target` from `source`; some may work in place, some may not."""
+        kind = self.random.choice(DERIVED)
+        mark, last = self.nodes.number(self.random.randint(1, 9)), length - 1
+        block = self.random.choice([n for n in (1, 2, 4, 5, 8) if length % n == 0])
+
+        def put(to, *at):
+            value = mark
+            for index in at:
+                value = value + self.load(source, index) * self.nodes.number(self.random.randint(1, 3))
+            return self.store(target, to, value)
+
+        if kind == "turned":
+            return [self.loop(length, lambda i: put(i, i, last - i))]
+        if kind == "ahead":
+            return [self.loop(last, lambda i: put(i, i + 1)), put(self.nodes.number(last), self.nodes.number(last))]
+        if kind == "behind":
+            return [put(self.nodes.number(0)), self.loop(last, lambda i: put(i + 1, i))]
+        if kind == "twice":
+            return [self.loop(length, lambda i: self.loop(2, lambda _: put(i, i)))]
+        if kind == "all twice":
+            return [self.loop(2, lambda _: self.loop(length, lambda i: put(i, i)))]
+        if kind == "blocks":
+            second = self.random.random() < 0.5
+
+            def nests(o):
+                nest = [self.loop(block, lambda i: put(o * block + i, o * block + i))]
+                if second:  # which reads the source again, where it may be the target by now
+                    nest.append(self.loop(block, lambda i: put(o * block + i, o * block + (block - 1 - i))))
+                return self.nodes.sequence(nest)
+
+            return [self.loop(length // block, nests)]
+        if kind == "fused":
+            across = self.random.random() < 0.5
+            rows = length // block
+
+            def place(f):
+                return f % block * rows + f // block
+
+            return [self.loop(length, lambda f: put(place(f), place(f) if across else f))]
+        if kind == "strided":
+            return [self.loop(block, lambda j: self.loop(length // block, lambda i: put(i * block + j, i * block + j)))]
+        if kind == "guarded":
+            limit = self.nodes.number(self.random.randint(-20, 60))
+            return [
+                self.loop(
+                    length,
+                    lambda i: self.nodes.branch(
+                        self.load(source, i) > limit, put(i), put(i, i if self.random.random() < 0.7 else last - i)
+                    ),
+                )
+            ]
+        if kind == "alias":
+            index = self.random.random() < 0.5
+
+            def through(view):
+                return self.loop(
+                    length,
+                    lambda i: self.store(
+                        target, i, self.load(source, i) + self.load(view, i if index else last - i) + mark
+                    ),
+                )
+
+            return [self.nodes.viewed(source, self.nodes.dtype(source), length, through)]
+        mapped = self.random.choice((lambda i: i, lambda i: last - i))
+        return [self.loop(length, lambda i: put(i, mapped(i)), kind=kind)]
 
     def combine(self, seen):
         target, length = self.random.choice(seen)
@@ -131,9 +211,9 @@ class Program:
             ),
         )
 
-    def loop(self, extent, body, unrolled=False):
+    def loop(self, extent, body, unrolled=False, kind="serial"):
         self.count += 1
-        return self.nodes.loop(f"i{self.count}", extent, body, unrolled)
+        return self.nodes.loop(f"i{self.count}", extent, body, "unrolled" if unrolled else kind)
 
     def load(self, buffer, index):
         """An element as a small integer, whatever the type."""

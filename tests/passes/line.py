@@ -1,4 +1,4 @@
-"""The TVM that is installed, and the material of its line: `operators`, `programs` and `running`, named alike on both.
+"""The TVM that is installed, and the material of its line: `nodes`, `operators`, `programs` and `running`.
 
 What a pass promises is the same on both lines, so its tests are here once; what only one line can say stays in
 `tests/tir` and `tests/tirx`.
@@ -10,8 +10,8 @@ import pytest
 
 tvm = pytest.importorskip("tvm", reason="needs a TVM, of either line")
 if find_spec("tvm.relay") is not None:
-    from tests.tir import operators, programs, running
+    from tests.tir import nodes, operators, programs, running
 else:
-    from tests.tirx import operators, programs, running
+    from tests.tirx import nodes, operators, programs, running
 
-__all__ = ["operators", "programs", "running", "tvm"]
+__all__ = ["nodes", "operators", "programs", "running", "tvm"]

@@ -1,11 +1,9 @@
 """A pair is found where it is safe and worth it, and nowhere else; random programs are the judge."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.planning.element_programs import agrees, random_program
-from tvm_memplan.planning import dependence, in_place
+from tests.removed_rules import OF_PAIRS, REMOVED
 from tvm_memplan.planning.bound import bound
 from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
@@ -128,68 +126,8 @@ def test_no_pair_changes_what_a_random_program_reads():
     assert seen > 300, "the programs are there to have pairs"
 
 
-right, overlap = dependence.precedes, dependence._overlap
-
-
-def forgets_the_order(old, write, around):
-    """Whatever comes later in the program counts as earlier."""
-    return right(replace(old, step=-1), write, around)
-
-
-def forgets_later_rounds(old, write, moving, level, sign):
-    return level == len(moving) and overlap(old, write, moving, level, sign)
-
-
-def forgets_inner_rounds(old, write, moving, level, sign):
-    """Only the outermost loop counts."""
-    return (level == 0 or level == len(moving)) and overlap(old, write, moving, level, sign)
-
-
-def forgets_other_indices(old, write, around):
-    return right(replace(old, elements=old.elements and write.elements), write, around)
-
-
-def forgets_width(old, write, moving, level, sign):
-    thin = (replace(access, elements=replace(access.elements, width=1)) for access in (old, write))
-    return overlap(*thin, moving, level, sign)
-
-
-def forgets_loops_of_one(old, write, moving, level, sign):
-    """A loop that only one of the two stands in stays at 0."""
-    common = set(old.loops) & set(write.loops)
-    outer = (replace(access, loops=tuple(_still(access.loops, common))) for access in (old, write))
-    return overlap(*outer, moving, level, sign)
-
-
-def _still(loops, common):
-    return (loop if loop in common else replace(loop, extent=min(loop.extent, 1)) for loop in loops)
-
-
-def forgets_that_workers_run_ahead(old, write, around):
-    serial = (replace(access, loops=tuple(replace(x, parallel=False) for x in access.loops)) for access in (old, write))
-    return right(*serial, {replace(loop, parallel=False) for loop in around})
-
-
-def forgets_which_branch(old, write, around):
-    """Any two branches count as one."""
-    one = (replace(access, arms=tuple((0, arm) for _, arm in access.arms)) for access in (old, write))
-    return right(*one, around)
-
-
-@pytest.mark.parametrize(
-    ("where", "name", "wrong"),
-    [
-        (in_place, "precedes", forgets_the_order),
-        (dependence, "_overlap", forgets_later_rounds),
-        (dependence, "_overlap", forgets_inner_rounds),
-        (in_place, "precedes", forgets_other_indices),
-        (dependence, "_overlap", forgets_width),
-        (dependence, "_overlap", forgets_loops_of_one),
-        (in_place, "precedes", forgets_that_workers_run_ahead),
-        (in_place, "precedes", forgets_which_branch),
-    ],
-)
-def test_a_removed_condition_is_found_out(monkeypatch, where, name, wrong):
-    monkeypatch.setattr(where, name, wrong)
+@pytest.mark.parametrize("rule", OF_PAIRS)
+def test_a_removed_condition_is_found_out(monkeypatch, rule):
+    monkeypatch.setattr(*REMOVED[rule])
     found, _ = wrong_pairs(range(4000))
     assert found

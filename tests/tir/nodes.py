@@ -42,15 +42,18 @@ class Nodes:
     def sequence(self, parts):
         return tir.SeqStmt([*parts, tir.Evaluate(0)])
 
-    def loop(self, name, extent, body, unrolled):
+    def loop(self, name, extent, body, kind):
         index = tir.Var(name, "int32")
-        return tir.For(index, 0, extent, tir.ForKind.UNROLLED if unrolled else tir.ForKind.SERIAL, body(index))
+        return tir.For(index, 0, extent, tir.ForKind[kind.upper()], body(index))
 
     def branch(self, condition, then, orelse):
         return tir.IfThenElse(condition, then, orelse)
 
     def number(self, value):
         return tir.const(value, "int32")
+
+    def exp(self, value):
+        return tir.exp(value)
 
     def remainder(self, value, by):
         return tir.truncmod(value, tir.const(by, "int32"))

@@ -78,6 +78,8 @@ def build(function, passes, target="llvm", vectorize=False, spy=True):
 
 
 OURS = (PlanMemory(), RewriteStorage(), Poison)
+#: The target without LLVM's optimiser.
+UNOPTIMISED = "llvm -opt-level=0"
 
 
 def run(module, arguments, directory=None):

@@ -12,10 +12,12 @@ pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 import tvm
 
 from tests.random_programs import LENGTH, OUT, Program
+from tests.removed_rules import REMOVED
 from tests.tir.nodes import Nodes
 from tests.tir.running import OURS, run
-from tvm_memplan.planning import liveness
-from tvm_memplan.planning.model import LiveRange
+
+# Programs that show the rule removed.
+SEEDS = {"loops": (8, 12, 15), "births": (0, 7, 15)}
 
 
 def outputs(seed, passes, target):
@@ -38,22 +40,7 @@ def test_planned_random_programs_compute_the_same(seed):
     assert agrees(seed)
 
 
-def touches_only(place, total):
-    """The rule removed: a live range is what it touches, loops or not."""
-    steps = [step for step, _ in place.touches] or [min(place.at, total - 1)]
-    return LiveRange(min(steps), max(steps) + 1)
-
-
-def deaths_before_births(place, total):
-    """The rule removed: a buffer's last reader may already write over it."""
-    right = real_range(place, total)
-    return LiveRange(right.start, max(right.stop - 1, right.start + 1))
-
-
-real_range = liveness._Place.range
-
-
-@pytest.mark.parametrize(("wrong", "seeds"), [(touches_only, (8, 12, 15)), (deaths_before_births, (0, 7, 15))])
-def test_a_removed_rule_is_found_out(monkeypatch, wrong, seeds):
-    monkeypatch.setattr(liveness._Place, "range", wrong)
+@pytest.mark.parametrize(("rule", "seeds"), sorted(SEEDS.items()))
+def test_a_removed_rule_is_found_out(monkeypatch, rule, seeds):
+    monkeypatch.setattr(*REMOVED[rule])
     assert not all(agrees(seed) for seed in seeds)

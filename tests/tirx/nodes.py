@@ -38,9 +38,9 @@ class Nodes:
     def sequence(self, parts):
         return tirx.SeqStmt([*parts, tirx.Evaluate(tirx.const(0, "int32"))])
 
-    def loop(self, name, extent, body, unrolled):
+    def loop(self, name, extent, body, kind):
         index = tirx.Var(name, "int32")
-        return tirx.For(index, 0, extent, tirx.ForKind.UNROLLED if unrolled else tirx.ForKind.SERIAL, body(index))
+        return tirx.For(index, 0, extent, tirx.ForKind[kind.upper()], body(index))
 
     def branch(self, condition, then, orelse):
         return tirx.IfThenElse(condition, then, orelse)
@@ -51,6 +51,9 @@ class Nodes:
 
     def number(self, value):
         return tirx.const(value, "int32")
+
+    def exp(self, value):
+        return tirx.exp(value)
 
     def remainder(self, value, by):
         return tirx.truncmod(value, tirx.const(by, "int32"))

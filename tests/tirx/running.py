@@ -56,6 +56,8 @@ def _filled(stmt):
 
 
 OURS = (PlanMemory(), RewriteStorage(), Poison)
+#: The target without LLVM's optimiser.
+UNOPTIMISED = {"kind": "llvm", "opt-level": 0}
 
 
 def module_of(function):

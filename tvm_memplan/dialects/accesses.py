@@ -115,6 +115,7 @@ class Accesses:
         # Who is given an address may read and write behind it.
         self.reads[storage.name] = self.writes[storage.name] = None
         self.untold.add(storage.name)
+        storage.alignment = max(storage.alignment, storage.full)
         if self.barred:
             self.roots.leave(var, self.barred)
 

@@ -32,9 +32,9 @@ def element_bytes(dtype: str) -> int | None:
     return (bits * int(match["lanes"] or 1) + 7) // 8
 
 
-def power_of_two(size: int) -> int:
-    """The smallest power of two that is not below `size`, 1 when it is not positive."""
-    return 1 << max(size - 1, 0).bit_length()
+def natural_alignment(size: int, most: int) -> int:
+    """The largest power of two, up to `most`, that divides `size` bytes: how an array of many of them would lie."""
+    return min(size & -size, most) if size > 0 else most
 
 
 @dataclass(frozen=True)

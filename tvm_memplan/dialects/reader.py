@@ -16,7 +16,7 @@ from typing import Any
 
 from tvm_memplan.dialects.accesses import Accesses, View
 from tvm_memplan.dialects.captured import Captured, Region
-from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, power_of_two
+from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, natural_alignment
 from tvm_memplan.dialects.positions import Entered, Positions
 from tvm_memplan.dialects.roots import Roots, Storage
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
@@ -136,10 +136,10 @@ class Reader:
         else:
             name = _unique(what.name, {storage.name for storage in self.roots.storages.values()})
             size, region = what.size(), self.region[-1]
-            # No access of a buffer is longer than the buffer, so a small one needs no more than its own length.
-            wanted = self.alignment if size is None else min(self.alignment, power_of_two(size))
-            alignment = max(element_bytes(what.dtype) or 1, wanted, alignment)
-            self.roots.storages[var] = Storage(name, var, what.scope, size, alignment, reason, region)
+            least = max(element_bytes(what.dtype) or 1, alignment)
+            natural = max(natural_alignment(size or 0, self.alignment), least)
+            full = max(self.alignment, least)
+            self.roots.storages[var] = Storage(name, var, what.scope, size, natural, reason, region, full)
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)

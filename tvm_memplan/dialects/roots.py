@@ -26,7 +26,12 @@ class PointerAlias:
 
 @dataclass
 class Storage:
-    """What is known about one allocation while a function is read."""
+    """What is known about one allocation while a function is read.
+
+    `alignment` is that of the buffer as long as only its elements are used: of what divides its length, for where
+    that is no multiple of a vector, an array in it has rows that begin anywhere. Whoever is handed its address may
+    take for granted what TVM promises of whole allocations, and so it then gets `full`.
+    """
 
     name: str
     var: Any
@@ -35,6 +40,7 @@ class Storage:
     alignment: int
     reason: str
     region: int
+    full: int = 1
 
 
 @dataclass
