@@ -50,8 +50,8 @@ def parallel_with_private_buffers():
     """Each worker of a parallel loop has temporaries of its own, next to shared ones outside."""
     data = te.placeholder((6, 40), name="data")
     doubled = te.compute((6, 40), lambda i, j: data[i, j] * 2.0, name="doubled")
-    shifted = te.compute((6, 40), lambda i, j: doubled[i, j] + 1.0, name="shifted")
-    squared = te.compute((6, 40), lambda i, j: shifted[i, j] * shifted[i, j], name="squared")
+    shifted = te.compute((6, 40), lambda i, j: doubled[i, 39 - j] + 1.0, name="shifted")
+    squared = te.compute((6, 40), lambda i, j: shifted[i, 39 - j] * shifted[i, j], name="squared")
     out = te.compute((6, 40), lambda i, j: squared[i, j] - data[i, 39 - j], name="out")
     schedule = te.create_schedule(out.op)
     row = schedule[out].op.axis[0]

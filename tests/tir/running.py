@@ -68,9 +68,16 @@ def flat(function):
 
 
 def build(function, passes, target="llvm", vectorize=False, spy=True):
-    """Build a PrimFunc or a (schedule, arguments) pair with `passes` in phase 1."""
+    """Build a PrimFunc or a (schedule, arguments) pair with `passes` in phase 1.
+
+    Without passes there is no StorageRewrite either, which computes something else for some programs.
+    """
     lower = [(1, p) for p in ([Spy] if spy else []) + list(passes)]
-    config = {"tir.add_lower_pass": lower, "tir.disable_vectorize": not vectorize}
+    config = {
+        "tir.add_lower_pass": lower,
+        "tir.disable_vectorize": not vectorize,
+        "tir.disable_storage_rewrite": not passes,
+    }
     with tvm.transform.PassContext(config=config):
         if isinstance(function, tuple):
             return tvm.build(function[0], function[1], target=target, name="entry")

@@ -15,7 +15,14 @@ from tests.tirx.nodes import Nodes
 from tests.tirx.running import OURS, build, run
 
 # Programs that show the rule removed.
-SEEDS = {"loops": (8, 12, 15), "births": (0, 7, 15)}
+SEEDS = {
+    "births": (0, 7, 12),
+    "indices": (0, 7, 12),
+    "inner-rounds": (17, 25, 45),
+    "later-rounds": (0, 7, 12),
+    "loops": (7, 14, 31),
+    "order": (3, 5, 7),
+}
 
 
 def outputs(seed, passes, target):
