@@ -119,7 +119,7 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
     planner : str
         A name from `tvm_memplan.planning.planners.PLANNERS`.
     alignment : int
-        Bytes; every buffer's offset is a multiple of it.
+        Bytes, as for `tvm_memplan.transform.PlanMemory`.
     """
     captured = tir_dialect().capture(function, name, alignment)
     regions = []

@@ -4,9 +4,10 @@ Reads each function after FlattenBuffer (on TVM 0.19, StorageFlatten before it),
 the body of each parallel loop), has the plan judged, and writes it into the attribute ``tvm_memplan.plan``. Nothing
 else changes.
 
-No two buffers that are alive in the same statement share bytes, so an output never takes its dying input's. TVM's
-StorageRewrite lets it, with a test that is wrong for some programs; where that is right, as in chains of
-element-wise operators, the arena planned here can be up to twice what StorageRewrite leaves.
+An output may take the bytes of an input that dies with it, where every element is proved to be read before it is
+written (`tvm_memplan.planning.in_place`): chains of element-wise operators, fused epilogues, the steps of a softmax,
+copies into longer buffers. The report says where it does. TVM's StorageRewrite compares indices as they are written,
+and is wrong where a buffer is read under a second name, or an element is written twice.
 
 Leaves alone: functions that `RewriteStorage` has already done, functions with nothing to plan, and every buffer
 that cannot be understood (`tvm_memplan.analysis.analyze_memory` names them with the reason).
@@ -28,8 +29,12 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
     planner : str
         Name of a planner; ``"auto"`` takes the best result of several.
     alignment : int
-        Bytes, a power of two; offsets are multiples of it. 64 is what TVM gives its own workspaces and what
-        vectorised code likes; microcontrollers do with 4 or 8, which saves the tails.
+        Bytes, a power of two. A buffer whose length is a multiple of it begins at a multiple of it; another at the
+        largest power of two that divides its length, as it would in an array of such buffers (an accumulator of four
+        bytes at a multiple of 4), but never at less than its element, or what it asks for itself. Code generators work
+        out the alignment of each access from its place in the arena, so less is slower at most; a buffer whose
+        address is handed to a call gets the whole alignment whatever its length. 64 is what TVM gives its own
+        workspaces, and what vectorised code likes.
 
     Returns
     -------

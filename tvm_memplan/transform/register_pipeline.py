@@ -7,10 +7,6 @@ a launch is not planned yet.
 
 ``tirx.disable_storage_rewrite`` in the `PassContext` switches the place off, whatever stands there: with it this
 pipeline plans nothing, as TVM's own then rewrites nothing.
-
-StorageRewrite lets the output of an element-wise statement take its dying input's bytes, which is wrong for some
-programs; our passes do not reuse in place. On chains of element-wise operators the arena is therefore larger than
-what StorageRewrite leaves, up to twice as large.
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ The idiom is a *typed view of the arena with a shifted index*: ``B[i]`` becomes 
 element + i]``. It was chosen because the code generators see one allocation: LLVM's alias metadata is then computed
 from byte positions in the arena, so that two tenants of the same bytes are never claimed to be apart, and vector
 loads know their true alignment. Pointers into the middle (``let p = address_of(arena[k])``) would be new alias
-classes of their own, and `elem_offset` is ignored by some generators; neither is used.
+classes of their own, and `elem_offset` is ignored by some generators; neither is used. An output that works in place
+is no special case: it has its input's element type and offset, so both are accesses to the same elements of one and
+the same view, and every later pass sees the order between them as it does in ``B[i] = B[i] + 1``.
 
 Pointer variables that stand for planned storage are dissolved into views. Where an address leaves the function
 (extern and packed calls) it becomes ``address_of(view[offset])``.

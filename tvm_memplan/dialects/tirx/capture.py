@@ -42,7 +42,7 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     name : str
         The function's name, for messages and reports.
     alignment : int
-        Bytes; every buffer is aligned to at least this.
+        Bytes, as for `tvm_memplan.transform.PlanMemory`.
 
     Returns
     -------

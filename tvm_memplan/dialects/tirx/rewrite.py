@@ -14,6 +14,9 @@ Why this one, and why it stays right further down:
   constant, counted in bytes from the start of the arena. Two tenants of the same bytes are therefore never
   claimed to be apart. A pointer into the middle (``p = address_of(arena[k])``) has no such root: it would be a class
   of its own beside the arena's, and LLVM could move a load over the store of another tenant.
+- An output that works in place is no special case: it has its input's element type and offset, so both are accesses to
+  the same elements of one and the same view, and whatever runs later sees the order between them as it does in
+  ``B[i] = B[i] + 1``.
 - ``elem_offset`` on the view is dropped without a word after FlattenBuffer, so the offset is in the index.
 - StorageRewrite may run later: it counts accesses through a view for its root, so the arena's life is known, and it
   only changes the type of memory that is accessed with one type, to just that type, taking for granted that the
