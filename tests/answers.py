@@ -66,6 +66,18 @@ def _workers(a):
     return ((rows + 1)[:, ::-1] + rows).reshape(-1)
 
 
+def _siblings(a):
+    x = a * 3
+    return np.maximum(x, 0) + (x - 1)[::-1] * 5
+
+
+def _either(a):
+    one, two = a + 1, a * 2
+    chosen = one if a[0] > 0 else two
+    chosen += 10
+    return one + two * 7 + (a - 4)[::-1]
+
+
 ANSWERS = {
     "alias_read_at_another_index": ((8,), (8,), lambda a: a * 2 + (a * 2)[::-1]),
     "each_element_written_twice": ((8,), (8,), lambda a: a * 2 + 1),
@@ -87,4 +99,7 @@ ANSWERS = {
     "both_touched_in_one_leaf": ((8,), (8,), lambda a: (a + 1)[::-1] + a * 3),
     "parallel_workers": ((32,), (32,), _workers),
     "view_of_a_view": ((8,), (8,), lambda a: np.concatenate([a[4:] + 1, (a + 1)[:4] * 2])),
+    "read_by_two_siblings": ((8,), (8,), _siblings),
+    "shifted_slice": ((4,), (4,), lambda a: np.concatenate([a[:1], a[:3]]) + 1),
+    "one_of_two_buffers": ((8,), (8,), _either),
 }

@@ -227,6 +227,52 @@ def size_depends_on_the_loop(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "fl
         O[k] = view[10 * k - k]
 
 
+@T.prim_func
+def read_by_two_siblings(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
+    x = T.decl_buffer((8,), "float32")
+    one = T.decl_buffer((8,), "float32")
+    two = T.decl_buffer((8,), "float32")
+    for i in range(8):
+        x[i] = A[i] * T.float32(3)
+    for i in range(8):
+        one[i] = T.max(x[i], T.float32(0))
+        two[i] = x[i] - T.float32(1)
+    for i in range(8):
+        O[i] = one[i] + two[7 - i] * T.float32(5)
+
+
+@T.prim_func
+def shifted_slice(A: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32")):
+    base = T.decl_buffer((4,), "float32")
+    moved = T.decl_buffer((4,), "float32")
+    for i in range(4):
+        base[i] = A[i] + T.float32(1)
+    moved[0] = base[0]
+    for i in range(3):
+        moved[i + 1] = base[i]
+    for i in range(4):
+        O[i] = moved[i]
+
+
+@T.prim_func
+def one_of_two_buffers(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
+    one = T.decl_buffer((8,), "float32")
+    two = T.decl_buffer((8,), "float32")
+    last = T.decl_buffer((8,), "float32")
+    for i in range(8):
+        one[i] = A[i] + T.float32(1)
+    for i in range(8):
+        two[i] = A[i] * T.float32(2)
+    either: T.handle("float32") = T.if_then_else(A[0] > T.float32(0), one.data, two.data)
+    chosen = T.Buffer((8,), "float32", data=either)
+    for i in range(8):
+        last[i] = A[i] - T.float32(4)
+    for i in range(8):
+        chosen[i] = chosen[i] + T.float32(10)
+    for i in range(8):
+        O[i] = one[i] + two[i] * T.float32(7) + last[7 - i]
+
+
 PROGRAMS = {
     program: ANSWERS[str(program.attrs["global_symbol"])]
     for program in (
@@ -244,5 +290,8 @@ PROGRAMS = {
         address_given_to_a_call,
         mixed_types,
         size_depends_on_the_loop,
+        read_by_two_siblings,
+        shifted_slice,
+        one_of_two_buffers,
     )
 }

@@ -333,6 +333,33 @@ def view_of_a_view(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
         O[i] = second[i]
 
 
+@T.prim_func(s_tir=True)
+def read_by_two_siblings(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
+    x = T.alloc_buffer((8,), "float32")
+    one = T.alloc_buffer((8,), "float32")
+    two = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        x[i] = A[i] * T.float32(3)
+    for i in range(8):
+        one[i] = T.max(x[i], T.float32(0))
+        two[i] = x[i] - T.float32(1)
+    for i in range(8):
+        O[i] = one[i] + two[7 - i] * T.float32(5)
+
+
+@T.prim_func(s_tir=True)
+def shifted_slice(A: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32")):
+    base = T.alloc_buffer((4,), "float32")
+    moved = T.alloc_buffer((4,), "float32")
+    for i in range(4):
+        base[i] = A[i] + T.float32(1)
+    moved[0] = base[0]
+    for i in range(3):
+        moved[i + 1] = base[i]
+    for i in range(4):
+        O[i] = moved[i]
+
+
 PROGRAMS = {
     program: ANSWERS[str(program.attrs["global_symbol"])]
     for program in (
@@ -356,5 +383,7 @@ PROGRAMS = {
         both_touched_in_one_leaf,
         parallel_workers,
         view_of_a_view,
+        read_by_two_siblings,
+        shifted_slice,
     )
 }
