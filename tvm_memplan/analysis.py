@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
@@ -9,7 +10,9 @@ from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.transform.function_plan import plan_function
 
 
-def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> dict[str, MemoryReport]:
+def analyze_memory(
+    module: Any, planner: str = "auto", alignment: int = 64, upper_bounds: Mapping[str, int] | None = None
+) -> dict[str, MemoryReport]:
     """Plan every PrimFunc of `module` and return the numbers; the module stays as it is.
 
     Parameters
@@ -20,18 +23,21 @@ def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> d
         Name of a planner.
     alignment : int
         Bytes; see `tvm_memplan.transform.PlanMemory`.
+    upper_bounds : mapping of str to int, optional
+        By the name of a parameter, the most that it will be; see `tvm_memplan.transform.PlanMemory`.
 
     Returns
     -------
     dict of str to MemoryReport
         By function name, in alphabetical order; the body of a parallel loop with allocations of its own has an
-        entry ``function/loop``, whose arena exists once per worker.
+        entry ``function/loop``, whose arena exists once per worker, and buffers of a symbolic size one of their own,
+        whose figures are to be multiplied with what stands in brackets.
     """
     dialect = tir_dialect()
 
     reports: dict[str, MemoryReport] = {}
     for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
         if dialect.is_lowered(function):
-            for report in plan_function(function, str(variable.name_hint), planner, alignment).reports():
-                reports[report.model] = report
+            made = plan_function(function, str(variable.name_hint), planner, alignment, upper_bounds)
+            reports.update((report.model, report) for report in made.reports())
     return reports

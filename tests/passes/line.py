@@ -10,8 +10,8 @@ import pytest
 
 tvm = pytest.importorskip("tvm", reason="needs a TVM, of either line")
 if find_spec("tvm.relay") is not None:
-    from tests.tir import nodes, operators, programs, running
+    from tests.tir import nodes, operators, programs, running, symbolic_programs
 else:
-    from tests.tirx import nodes, operators, programs, running
+    from tests.tirx import nodes, operators, programs, running, symbolic_programs
 
-__all__ = ["nodes", "operators", "programs", "running", "tvm"]
+__all__ = ["nodes", "operators", "programs", "running", "symbolic_programs", "tvm"]

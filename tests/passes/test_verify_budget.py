@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.passes.line import operators, programs, running, tvm
+from tests.passes.line import operators, running, symbolic_programs, tvm
 from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import BadInput, OverBudget
 from tvm_memplan.transform import PlanMemory, RewriteStorage, VerifyBudget
@@ -59,7 +59,16 @@ def test_the_arena_of_a_parallel_loop_counts():
 
 def test_a_size_that_is_not_known_never_fits():
     with pytest.raises(OverBudget, match="no known size"):
-        VerifyBudget("1MiB")(running.flat(programs.size_depends_on_the_loop))
+        VerifyBudget("1MiB")(running.flat(symbolic_programs.a_size_that_is_loaded))
+
+
+def test_a_symbolic_size_fits_under_its_bound_only():
+    symbolic = running.flat(symbolic_programs.one_after_the_other)
+    with pytest.raises(OverBudget, match=r"multiple of n, which has no upper bound"):
+        VerifyBudget("1MiB")(symbolic)
+    VerifyBudget(80, alignment=4, upper_bounds={"n": 10})(symbolic)
+    with pytest.raises(OverBudget):
+        VerifyBudget(79, alignment=4, upper_bounds={"n": 10})(symbolic)
 
 
 def test_it_works_in_a_pipeline_after_the_rewrite(convolution):

@@ -43,9 +43,9 @@ def Poison(function, module, context):
         if not allocate.buffer_var.name.startswith("arena"):
             return None
         bits = tvm.DataType(allocate.dtype).bits * tvm.DataType(allocate.dtype).lanes
-        size = int(allocate.extents[0]) * bits // 8
+        size = allocate.extents[0] * (bits // 8)
         view = tir.decl_buffer([size], "uint8", "poison", data=allocate.buffer_var)
-        index = tir.Var("poisoned", "int32")
+        index = tir.Var("poisoned", size.dtype)
         fill = tir.For(index, 0, size, tir.ForKind.SERIAL, tir.BufferStore(view, tir.const(POISON, "uint8"), [index]))
         return tir.Allocate(
             allocate.buffer_var,

@@ -72,9 +72,3 @@ def planned_bytes(program, alignment=1):
 )
 def test_the_arena_is_as_small_as_the_rules_allow(program, expected):
     assert planned_bytes(program) == expected
-
-
-def test_a_size_that_depends_on_the_loop_is_left_alone_and_named():
-    (left,) = figures(programs.size_depends_on_the_loop).left_alone
-    assert "not a constant" in left.reason
-    assert left.size is None

@@ -48,9 +48,9 @@ def Poison(function, module, context):
 def _filled(stmt):
     if not isinstance(stmt, tirx.AllocBuffer) or not stmt.buffer.name.startswith("arena"):
         return ()
-    size = int(stmt.buffer.shape[0]) * stmt.buffer.dtype.bits // 8
+    size = stmt.buffer.shape[0] * (stmt.buffer.dtype.bits // 8)
     view = tirx.decl_buffer([size], "uint8", "poison", layout=None)
-    index = tirx.Var("poisoned", "int32")
+    index = tirx.Var("poisoned", str(size.ty.dtype))
     store = tirx.BufferStore(view, tirx.const(POISON, "uint8"), [index])
     return tirx.DeclBuffer(view, data=stmt.buffer.data), tirx.For(index, 0, size, tirx.ForKind.SERIAL, store)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from tvm_memplan.dialects.captured import Captured, Region
@@ -27,35 +28,41 @@ class Arena:
     offset_of : mapping of object to int
         The byte offset of each storage variable in it.
     size : int
-        Bytes.
+        Bytes, per unit if there is one.
     alignment : int
-        Bytes that its start has to be a multiple of.
+        Bytes that its start has to be a multiple of, and every place in it that asks for as much.
+    unit : expression or None
+        What the size and all offsets are multiplied with where they are symbolic.
     """
 
     name: str
     offset_of: Mapping[Any, int]
     size: int
     alignment: int
+    unit: Any | None = None
 
     @property
     def needs_int64(self) -> bool:
         """Whether a 32 bit index may be too small for it."""
-        return self.size > _INT32_MAX
+        return self.unit is not None or self.size > _INT32_MAX
 
     @property
     def index_bits(self) -> int:
         """Bits of an integer that can count its bytes."""
         return 64 if self.needs_int64 else 32
 
-    def elements(self, dtype: str) -> int:
-        """How many elements of `dtype` hold it."""
+    def elements(self, dtype: str) -> Any:
+        """How many elements of `dtype` hold it, an expression when that is symbolic."""
         unit = element_bytes(dtype) or 1
-        return round_up(self.size, unit) // unit
+        if self.unit is None:
+            return round_up(self.size, unit) // unit
+        whole, rest = divmod(self.size, unit)
+        return self.unit * whole if not rest else (self.unit * self.size + (unit - 1)) // unit
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a pointer stands: `offset` bytes into the arena, and `shift` (an index, or None) elements of `dtype`."""
+    """Where a pointer stands: `offset` bytes (per unit) into the arena, and `shift`, an index or None, of `dtype`."""
 
     arena: Arena
     offset: int
@@ -63,12 +70,12 @@ class Place:
     dtype: str
     name: str
 
-    def elements(self, dtype: str) -> int:
-        """The offset in elements of `dtype`."""
+    def elements(self, dtype: str) -> Any:
+        """The offset in elements of `dtype`, an expression when that is symbolic."""
         elements, rest = divmod(self.offset, element_bytes(dtype) or 1)
         if rest:
             raise UnsupportedIR(f"buffer {self.name!r} of {dtype} was planned at byte {self.offset}, not at an element")
-        return elements
+        return elements if self.arena.unit is None or not elements else self.arena.unit * elements
 
 
 class Arenas:
@@ -85,22 +92,19 @@ class Arenas:
     """
 
     def __init__(self, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]) -> None:
-        self.body: Arena | None = None
-        self.of_loop: dict[Any, Arena] = {}
+        self.body: list[Arena] = []
+        self.of_loop: dict[Any, list[Arena]] = {}
         self._aliases = captured.aliases
         self._moved: dict[Any, Arena] = {}
         for region in captured.regions:
             arena = _arena(region, offsets[region.name], sizes[region.name])
-            if region.anchor is None:
-                self.body = arena
-            else:
-                self.of_loop[region.anchor] = arena
+            (self.body if region.anchor is None else self.of_loop.setdefault(region.anchor, [])).append(arena)
             self._moved.update((var, arena) for var in arena.offset_of)
 
     @property
     def all(self) -> tuple[Arena, ...]:
-        """The body's arena, and those of the loops."""
-        return (*(() if self.body is None else (self.body,)), *self.of_loop.values())
+        """The body's arenas, and those of the loops."""
+        return (*self.body, *(arena for arenas in self.of_loop.values() for arena in arenas))
 
     def locate(self, var: Any) -> Place | None:
         """Where a storage variable, or an alias of one, stands; None when it was not planned."""
@@ -114,10 +118,20 @@ class Arenas:
 
 
 def _arena(region: Region, offsets: Mapping[str, int], size: int) -> Arena:
-    name = "arena" if region.anchor is None else "arena_" + re.sub(r"\W", "_", region.name)
-    return Arena(
-        name, {var: offsets[buffer] for buffer, var in region.variables.items()}, size, _alignment(region.trace.body)
-    )
+    plain = region.anchor is None and region.unit is None
+    name = "arena" if plain else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
+    offset_of = {var: offsets[buffer] for buffer, var in region.variables.items()}
+    alignment = max(_alignment(region.trace.body), region.alignment)
+    return Arena(name, offset_of, size, alignment, _rounded(region, offset_of.values(), alignment))
+
+
+def _rounded(region: Region, offsets: Iterable[int], alignment: int) -> Any | None:
+    """The unit of a region, rounded up so that every offset times it is a multiple of the alignment."""
+    if region.unit is None:
+        return None
+    unit, common = region.unit.expr.astype("int64"), gcd(*offsets)  # 0 when all of them are
+    step = alignment // gcd(alignment, common)
+    return unit if step == 1 else (unit + (step - 1)) // step * step
 
 
 def _alignment(nodes: Iterable[Node]) -> int:

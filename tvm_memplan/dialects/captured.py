@@ -7,34 +7,41 @@ allocated inside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tvm_memplan.dialects.extents import Unit
 from tvm_memplan.planning.trace import Trace
 from tvm_memplan.report.memory import LeftAlone
 
 
 @dataclass(frozen=True)
 class Region:
-    """A part of a function that has its own arena per scope.
+    """A part of a function that has its own arena, for sizes in bytes or in one symbolic unit.
 
     Parameters
     ----------
     name : str
-        Unique in its function: ``"body"``, or the variable of the parallel loop.
+        Unique in its function: ``"body"``, or the variable of the parallel loop; behind it a unit in brackets.
     trace : Trace
         What the region does to the buffers that it allocates.
     anchor : object
         Where the arena goes: None for the whole body, else the loop's variable (an IR object).
     variables : mapping of str to object
         For each buffer name of the trace, the IR variable that is its storage.
+    unit : Unit or None
+        What every size of the trace has to be multiplied with, None for plain bytes.
+    alignment : int
+        Bytes; what every place in the arena of a symbolic unit has to be a multiple of. (Plain buffers say it each.)
     """
 
     name: str
     trace: Trace
     anchor: Any
     variables: Mapping[str, Any]
+    unit: Unit | None = None
+    alignment: int = 1
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,18 @@ class Captured:
         Every allocation that cannot, and why.
     aliases : mapping
         Pointer variables that stand for planned storage, as the dialect's rewriter needs them.
+    upper_bounds : mapping of object to int
+        Parameters that must not be above a bound for the plan to hold; the rewriter has the function check that.
     """
 
     function: str
     regions: tuple[Region, ...]
     left_alone: tuple[LeftAlone, ...]
     aliases: Mapping[Any, Any]
+    upper_bounds: Mapping[Any, int] = field(default_factory=dict)
+
+    def checks(self) -> Iterator[tuple[Any, int, str]]:
+        """Each parameter that has to be checked, the most it may be, and what to say when it is more."""
+        for variable, most in self.upper_bounds.items():
+            text = f"{variable.name} is above {most}, the upper bound that its memory was planned with"
+            yield variable, most, f"{self.function}: {text}"

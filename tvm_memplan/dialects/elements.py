@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tvm_memplan.errors import UnsupportedIR
 
@@ -50,9 +51,11 @@ class Allocation:
     scope : str
         Storage scope, ``"global"`` when the IR says nothing.
     extents : tuple of int or None
-        Elements per dimension; None for one that is not a constant.
+        Elements per dimension; None for one that is neither a constant nor has a known most.
     extent_text : str
         The extents as the IR prints them, for messages.
+    unit : Unit or None
+        What a single extent is a multiple of, where it is symbolic.
     """
 
     name: str
@@ -60,9 +63,10 @@ class Allocation:
     scope: str
     extents: tuple[int | None, ...]
     extent_text: str = ""
+    unit: Any = None
 
     def size(self) -> int | None:
-        """Bytes, None when an extent is not a constant or an element has no known size.
+        """Bytes (per unit, if there is one), None when an extent or the size of an element is not known.
 
         Raises
         ------
@@ -96,7 +100,7 @@ class Allocation:
             return NOT_FLAT
         size = self.size()
         if size is None:
-            return f"its size {self.extent_text} is not a constant"
+            return f"its size {self.extent_text} is not a constant and has no bound"
         if size <= 0:
             return "it holds no element"
         return ""

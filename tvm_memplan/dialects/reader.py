@@ -17,6 +17,7 @@ from typing import Any
 from tvm_memplan.dialects.accesses import Accesses, View
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, natural_alignment
+from tvm_memplan.dialects.extents import Extents, Unit
 from tvm_memplan.dialects.positions import Entered, Positions
 from tvm_memplan.dialects.roots import Roots, Storage
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
@@ -46,9 +47,10 @@ class Reader:
     #: What the start of an arena is sure to be aligned to, in bytes; None where an arena gets what it asks for.
     base_alignment: int | None = None
 
-    def __init__(self, function: str, alignment: int) -> None:
+    def __init__(self, function: str, alignment: int, extents: Extents) -> None:
         self.function = function
         self.alignment = alignment
+        self.extents = extents
         self.roots = Roots()
         self.positions = Positions(self.type_of)
         self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
@@ -99,12 +101,18 @@ class Reader:
             raise NotUnderstood("an expression or statement is nested too deeply") from None
         regions = []
         for index, (name, anchor, body) in enumerate(self.regions):
-            mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}
-            if mine:
-                regions.append(Region(name, Trace(restricted(body, mine)), anchor, mine))
+            for unit in (None, *self.extents.units):
+                mine = {s.name: s.var for s in self.roots.storages.values() if self._belongs(s, index, unit)}
+                if mine:
+                    title = name if unit is None else f"{name}[{unit.text}]"
+                    regions.append(Region(title, Trace(restricted(body, mine)), anchor, mine, unit, self.alignment))
         left = (s for s in self.roots.storages.values() if s.reason)
         alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
-        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases))
+        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases), dict(self.extents.used))
+
+    @staticmethod
+    def _belongs(storage: Storage, region: int, unit: Unit | None) -> bool:
+        return storage.region == region and storage.unit is unit and not storage.reason
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -137,9 +145,10 @@ class Reader:
             name = _unique(what.name, {storage.name for storage in self.roots.storages.values()})
             size, region = what.size(), self.region[-1]
             least = max(element_bytes(what.dtype) or 1, alignment)
-            natural = max(natural_alignment(size or 0, self.alignment), least)
+            # Of a symbolic size it is the unit that is rounded up.
+            natural = least if what.unit is not None else max(natural_alignment(size or 0, self.alignment), least)
             full = max(self.alignment, least)
-            self.roots.storages[var] = Storage(name, var, what.scope, size, natural, reason, region, full)
+            self.roots.storages[var] = Storage(name, var, what.scope, size, natural, reason, region, full, what.unit)
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)
@@ -180,6 +189,7 @@ class Reader:
         head = self.use(f"for {stmt.loop_var.name}", stmt.min, stmt.extent, *(() if step is None else (step,)))
         extent, jumps = constant(stmt.extent), self.jumps
         loop = self.positions.enter(stmt.loop_var, stmt.min, stmt.extent, step)
+        self.extents.ranges.append((stmt.loop_var, stmt.min, stmt.extent))
         if stmt.kind == _PARALLEL and not self.outside:
             body = self._parallel(stmt, loop)
         else:
@@ -190,6 +200,7 @@ class Reader:
             }.get(int(stmt.kind))
             body = self.inside(reason, stmt.body)
         self.positions.leave(loop)
+        self.extents.ranges.pop()
         # A jump may skip what the body writes, however often it runs.
         once, mixed = extent is not None and extent > 0 and self.jumps == jumps, stmt.kind not in (_SERIAL, _UNROLLED)
         return (*head, self.positions.looped(loop, self.positions.in_digits(loop, body), once, mixed))

@@ -41,6 +41,7 @@ class Storage:
     reason: str
     region: int
     full: int = 1
+    unit: Any = None
 
 
 @dataclass

@@ -8,8 +8,8 @@ live ranges found then, so a plan that no longer fits its function is refused ra
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm_memplan.dialects.captured import Captured, Region
@@ -21,7 +21,7 @@ from tvm_memplan.planning.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.report.build import memory_report
-from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.report.memory import LeftAlone, MemoryReport
 
 #: Function attribute that `PlanMemory` writes and `RewriteStorage` reads.
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
@@ -58,6 +58,7 @@ class FunctionPlan:
     regions: tuple[RegionPlan, ...]
     planner: str
     alignment: int
+    upper_bounds: Mapping[str, int] = field(default_factory=dict)
 
     def to_attribute(self) -> str:
         """The text for `PLAN_ATTRIBUTE`."""
@@ -66,6 +67,7 @@ class FunctionPlan:
                 "version": _VERSION,
                 "planner": self.planner,
                 "alignment": self.alignment,
+                "upper_bounds": dict(self.upper_bounds),
                 "regions": {r.region.name: r.offsets for r in self.regions},
             },
             sort_keys=True,
@@ -96,18 +98,54 @@ class FunctionPlan:
             allocations=tuple(row for report in (first, *others) for row in report.allocations),
             notes=(
                 *(note for report in (first, *others) for note in report.notes),
-                *(f"{other.model} has one arena of {other.pools[0].planned} bytes per worker" for other in others),
+                *(note for planned, report in zip(self.regions, (first, *others)) for note in _note(planned, report)),
             ),
         )
+
+    def in_bytes(self) -> MemoryReport:
+        """As `whole`, with arenas of symbolic size among what was left alone, since their bytes are not known."""
+        report, symbolic = self.whole(), [planned for planned in self.regions if planned.region.unit is not None]
+        pools = {planned.plan.problem.pools[0].name for planned in symbolic}
+        unknown = tuple(
+            LeftAlone(
+                ", ".join(planned.region.variables),
+                self.captured.function,
+                "global",
+                None,
+                f"its size is a multiple of {planned.region.unit.text}, which has no upper bound",
+            )
+            for planned in symbolic
+            if planned.region.unit is not None
+        )
+        return replace(
+            report,
+            pools=tuple(pool for pool in report.pools if pool.pool not in pools),
+            left_alone=(*report.left_alone, *unknown),
+        )
+
+
+def _note(planned: RegionPlan, report: MemoryReport) -> Iterator[str]:
+    region = planned.region
+    each = "" if region.unit is None else f" times {region.unit.text}"
+    if region.anchor is not None:
+        yield f"{report.model} has one arena of {planned.size} bytes{each} per worker"
+    elif region.unit is not None:
+        yield f"the figures of pool {report.pools[0].pool!r} are bytes{each}"
 
 
 def _problem(region: Region) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
-    pool = Pool(f"{region.name}.global" if region.anchor is not None else "global")
+    pool = Pool(f"{region.name}.global" if region.anchor is not None else "global" + region.name.removeprefix("body"))
     return liveness, Problem(liveness.buffers, (pool,), in_place=in_place_pairs(region.trace, liveness))
 
 
-def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:
+def plan_function(
+    function: Any,
+    name: str,
+    planner: str = "auto",
+    alignment: int = 64,
+    upper_bounds: Mapping[str, int] | None = None,
+) -> FunctionPlan:
     """Plan every region of a PrimFunc; nothing is changed.
 
     Parameters
@@ -120,13 +158,15 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
         A name from `tvm_memplan.planning.planners.PLANNERS`.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    upper_bounds : mapping of str to int, optional
+        By the name of a parameter, the most that it will be.
     """
-    captured = tir_dialect().capture(function, name, alignment)
+    captured = tir_dialect().capture(function, name, alignment, upper_bounds)
     regions = []
     for region in captured.regions:
         liveness, problem = _problem(region)
         regions.append(RegionPlan(region, liveness, plan(problem, planner)))
-    return FunctionPlan(captured, tuple(regions), planner, alignment)
+    return FunctionPlan(captured, tuple(regions), planner, alignment, upper_bounds or {})
 
 
 def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
@@ -145,10 +185,11 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
             raise ValueError(f"version {recorded['version']!r}")
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
+        bounds = {str(variable): int(most) for variable, most in recorded["upper_bounds"].items()}
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
-    captured = tir_dialect().capture(function, name, alignment)
+    captured = tir_dialect().capture(function, name, alignment, bounds)
     found = {region.name: set(region.variables) for region in captured.regions}
     if found != {region: set(buffers) for region, buffers in offsets.items()}:
         raise BadPlan(f"function {name!r} no longer has the buffers it was planned with; {again}")
@@ -162,7 +203,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
         regions.append(RegionPlan(region, liveness, candidate))
-    return FunctionPlan(captured, tuple(regions), planner, alignment)
+    return FunctionPlan(captured, tuple(regions), planner, alignment, bounds)
 
 
 def name_of(function: Any, module: Any) -> str:

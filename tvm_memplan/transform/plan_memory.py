@@ -15,13 +15,14 @@ that cannot be understood (`tvm_memplan.analysis.analyze_memory` names them with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, name_of, plan_function
 
 
-def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
+def PlanMemory(planner: str = "auto", alignment: int = 64, upper_bounds: Mapping[str, int] | None = None) -> Any:
     """Make the pass.
 
     Parameters
@@ -35,6 +36,11 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
         out the alignment of each access from its place in the arena, so less is slower at most; a buffer whose
         address is handed to a call gets the whole alignment whatever its length. 64 is what TVM gives its own
         workspaces, and what vectorised code likes.
+    upper_bounds : mapping of str to int, optional
+        By the name of a parameter or shape variable, the most that it will be, as a function's own attribute
+        ``tir_var_upper_bound`` says it. Buffers whose size depends on it are planned with that, and the function
+        fails with a message when it is called with more. Without, sizes that are multiples of one symbolic number
+        are planned as such.
 
     Returns
     -------
@@ -52,7 +58,7 @@ def PlanMemory(planner: str = "auto", alignment: int = 64) -> Any:
         attributes = function.attrs
         if attributes is not None and ARENA_ATTRIBUTE in attributes:
             return function
-        made = plan_function(function, name_of(function, module), planner, alignment)
+        made = plan_function(function, name_of(function, module), planner, alignment, upper_bounds)
         return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
 
     return dialect.function_pass(transform, "tvm_memplan.PlanMemory")

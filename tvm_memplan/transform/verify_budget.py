@@ -10,6 +10,7 @@ is not in a PrimFunc and not counted here; `tvm-memplan check` and `tvm_memplan.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.boards import Board, Region, load_board
@@ -27,6 +28,7 @@ def VerifyBudget(
     external: bool = False,
     planner: str = "auto",
     alignment: int = 64,
+    upper_bounds: Mapping[str, int] | None = None,
 ) -> Any:
     """Make the pass.
 
@@ -38,7 +40,7 @@ def VerifyBudget(
         Bytes of it to keep free.
     external : bool
         With a board: whether memory outside the chip counts.
-    planner, alignment :
+    planner, alignment, upper_bounds :
         As for `tvm_memplan.transform.PlanMemory`; used for functions that are not rewritten yet.
 
     Returns
@@ -58,7 +60,7 @@ def VerifyBudget(
     board = _board(budget)
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
-        report = plan_function(function, name_of(function, module), planner, alignment).whole()
+        report = plan_function(function, name_of(function, module), planner, alignment, upper_bounds).in_bytes()
         raise_over_budget(judge_budget(report, board, reserve, external=external))
         return function
 

@@ -7,7 +7,7 @@ stored or computed with. What is left alone keeps its own `Allocate`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tvm import tir
@@ -15,14 +15,16 @@ from tvm import tir
 from tvm_memplan.dialects.accesses import Accesses, View, Visits
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
+from tvm_memplan.dialects.extents import Extents, declared_bounds
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
+from tvm_memplan.dialects.tir.arithmetic import ARITHMETIC, parameters
 from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
 
-def capture(function: Any, name: str, alignment: int = 1) -> Captured:
+def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[str, int] | None = None) -> Captured:
     """Read `function` (a PrimFunc after StorageFlatten and FlattenBuffer).
 
     Parameters
@@ -33,6 +35,9 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
         The function's name, for messages and reports.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    upper_bounds : mapping of str to int, optional
+        By the name of a parameter, the most that it will be; the function's own attribute ``tir_var_upper_bound``
+        says the same for the rest.
 
     Returns
     -------
@@ -44,17 +49,22 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     UnsupportedIR
         When an allocation is larger than any address space.
     """
-    reader = _Reader(name, alignment)
+    bounds = {**declared_bounds(function), **(upper_bounds or {})}
+    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
         return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
 
 
-def _allocation(stmt: Any) -> Allocation:
+def _allocation(stmt: Any, extents: Extents | None = None) -> Allocation:
     annotation = stmt.buffer_var.type_annotation
     scope = str(getattr(annotation, "storage_scope", "")) or "global"
-    return Allocation(stmt.buffer_var.name, stmt.dtype, scope, constants(stmt.extents), str(stmt.extents[0]))
+    text = str(stmt.extents[0])
+    if extents is None or len(stmt.extents) != 1:
+        return Allocation(stmt.buffer_var.name, stmt.dtype, scope, constants(stmt.extents), text)
+    extent = extents.of(stmt.extents[0])
+    return Allocation(stmt.buffer_var.name, stmt.dtype, scope, (extent.count,), text, extent.unit)
 
 
 def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
@@ -128,7 +138,7 @@ class _Reader(Reader):
         reason = "" if always else "it is allocated under a condition of its own"
         if stmt.annotations:
             reason = f"it carries the annotation {next(iter(stmt.annotations))}"
-        placed = self.allocated(stmt.buffer_var, _allocation(stmt), reason)
+        placed = self.allocated(stmt.buffer_var, _allocation(stmt, self.extents), reason)
         return (*self.use(f"allocate {stmt.buffer_var.name}", *stmt.extents, stmt.condition), placed)
 
     def _declared(self, stmt: Any) -> tuple[Node, ...]:

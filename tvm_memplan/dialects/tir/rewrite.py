@@ -56,8 +56,10 @@ def rewrite(
     arenas = Arenas(captured, offsets, sizes)
     writer = _Writer(arenas)
     body = tir.stmt_functor.ir_transform(function.body, None, writer.after, _VISITED)
-    if arenas.body is not None:
-        body = writer.allocate(arenas.body, body)
+    for arena in arenas.body:
+        body = writer.allocate(arena, body)
+    for variable, bound, text in captured.checks():
+        body = tir.AssertStmt(variable <= bound, tir.StringImm(text), body)
     return function.with_body(body)
 
 
@@ -79,7 +81,7 @@ class _Writer:
     def allocate(self, arena: Arena, body: Any) -> Any:
         """`body` inside the arena's allocation."""
         dtype = self.dtypes[arena]
-        extent = tir.IntImm(f"int{arena.index_bits}", arena.elements(dtype))
+        extent = _integer(arena.elements(dtype), arena.index_bits)
         return tir.Allocate(self.variables[arena], dtype, [extent], tir.IntImm("bool", 1), body)
 
     def after(self, node: Any) -> Any | None:
@@ -92,8 +94,9 @@ class _Writer:
         if key not in self.views:
             # As long as the allocation, whose size is rounded up to its own type.
             extent = arena.elements(self.dtypes[arena]) * (element_bytes(self.dtypes[arena]) or 1)
+            shape = [_integer(extent // (element_bytes(dtype) or 1), arena.index_bits)]
             name, data = f"{arena.name}_{dtype}", self.variables[arena]
-            self.views[key] = tir.decl_buffer([extent // (element_bytes(dtype) or 1)], dtype, name, data=data)
+            self.views[key] = tir.decl_buffer(shape, dtype, name, data=data)
         return self.views[key]
 
     def _shifted(self, buffer: Any, indices: Any) -> tuple[Any, list[Any]] | None:
@@ -138,7 +141,7 @@ class _Writer:
         if place is None:
             return pointer
         elements = place.elements(place.dtype)
-        index: Any = tir.IntImm(f"int{place.arena.index_bits}", elements)
+        index = _integer(elements, place.arena.index_bits)
         index = index if place.shift is None else _add(index, place.shift)
         return tir.Call("handle", "tir.address_of", [tir.BufferLoad(self._view(place.arena, place.dtype), [index])])
 
@@ -160,19 +163,27 @@ class _Writer:
     def _For(self, stmt: Any) -> Any | None:
         # Loops in sequence may count in one variable; the first parallel one is the region.
         parallel = stmt.kind == tir.ForKind.PARALLEL
-        arena = self.loops.pop(stmt.loop_var, None) if parallel else None
-        if arena is None:
+        arenas = self.loops.pop(stmt.loop_var, ()) if parallel else ()
+        if not arenas:
             return None
+        body = stmt.body
+        for arena in arenas:
+            body = self.allocate(arena, body)
         return tir.For(
             stmt.loop_var,
             stmt.min,
             stmt.extent,
             stmt.kind,
-            self.allocate(arena, stmt.body),
+            body,
             stmt.thread_binding,
             stmt.annotations,
             stmt.span,
         )
+
+
+def _integer(value: Any, bits: int) -> Any:
+    """`value` as an expression."""
+    return tir.IntImm(f"int{bits}", value) if isinstance(value, int) else value
 
 
 def _widened(index: Any, bits: int) -> Any:

@@ -9,7 +9,7 @@ that are stored or computed with. What is left alone keeps its own `AllocBuffer`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tvm_ffi
@@ -19,8 +19,10 @@ from tvm.tirx.buffer import is_buffer_var
 from tvm_memplan.dialects.accesses import Accesses, View, Visits
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
+from tvm_memplan.dialects.extents import Extents, declared_bounds
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
+from tvm_memplan.dialects.tirx.arithmetic import ARITHMETIC, parameters
 from tvm_memplan.dialects.tirx.expressions import call_name, element_type, has_load, is_pointer, view, walk
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
@@ -32,7 +34,7 @@ _KNOWN_ANNOTATIONS = frozenset({"buffer_data_alignment", "buffer_allocated_addr"
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)
 
 
-def capture(function: Any, name: str, alignment: int = 1) -> Captured:
+def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[str, int] | None = None) -> Captured:
     """Read `function` (a PrimFunc after FlattenBuffer).
 
     Parameters
@@ -43,6 +45,9 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
         The function's name, for messages and reports.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    upper_bounds : mapping of str to int, optional
+        By the name of a parameter, the most that it will be; the function's own attribute ``tir_var_upper_bound``
+        says the same for the rest.
 
     Returns
     -------
@@ -54,17 +59,20 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     UnsupportedIR
         When an allocation is larger than any address space.
     """
-    reader = _Reader(name, alignment)
+    bounds = {**declared_bounds(function), **(upper_bounds or {})}
+    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
         return Captured(name, (), tuple(_all_left_alone(function, name, str(problem))), {})
 
 
-def _allocation(buffer: Any) -> Allocation:
-    shape = buffer.ty.shape
-    text = str(shape[0]) if len(shape) == 1 else str(shape)
-    return Allocation(buffer.name, element_type(buffer), buffer.ty.storage_scope or "global", constants(shape), text)
+def _allocation(buffer: Any, extents: Extents | None = None) -> Allocation:
+    shape, dtype, scope = buffer.ty.shape, element_type(buffer), buffer.ty.storage_scope or "global"
+    if extents is None or len(shape) != 1:
+        return Allocation(buffer.name, dtype, scope, constants(shape), str(shape))
+    extent = extents.of(shape[0])
+    return Allocation(buffer.name, dtype, scope, (extent.count,), str(shape[0]), extent.unit)
 
 
 def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
@@ -122,7 +130,7 @@ class _Reader(Reader):
     def _AllocBuffer(self, stmt: Any) -> tuple[Node | Placed, ...]:
         kind = stmt.buffer.ty
         alignment = 1 if kind.data_alignment in _DEFAULT_ALIGNMENTS else int(kind.data_alignment)
-        placed = self.allocated(stmt.buffer, _allocation(stmt.buffer), _why_not(stmt), alignment)
+        placed = self.allocated(stmt.buffer, _allocation(stmt.buffer, self.extents), _why_not(stmt), alignment)
         return (*self.use(f"allocate {stmt.buffer.name}", *kind.shape), placed)
 
     def _DeclBuffer(self, stmt: Any) -> tuple[Node, ...]:

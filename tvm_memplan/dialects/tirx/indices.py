@@ -13,7 +13,8 @@ def start(place: Place, dtype: str) -> Any:
     """The index of the first element at `place` in a view of the arena with elements of `dtype`."""
     elements = place.elements(dtype)
     if place.shift is None:
-        return tirx.IntImm("int64" if place.arena.needs_int64 else "int32", elements)
+        constant = isinstance(elements, int)
+        return tirx.IntImm(f"int{place.arena.index_bits}", elements) if constant else elements
     return _plus(_wide(place, place.shift), elements)
 
 

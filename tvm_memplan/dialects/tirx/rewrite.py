@@ -66,9 +66,9 @@ def rewrite(
     """
     writer = _Writer(Arenas(captured, offsets, sizes))
     body = tvm_ffi.structural_mutate(function.body, writer.callbacks())
-    if writer.arenas.body is not None:
-        body = writer.allocate(writer.arenas.body, body)
-    return function.with_body(body)
+    for arena in writer.arenas.body:
+        body = writer.allocate(arena, body)
+    return function.with_body(_checked(body, captured))
 
 
 class _Writer:
@@ -196,11 +196,13 @@ class _Writer:
 
     def loop(self, loop: Any, mutator: Any) -> Any:
         # Only the first of several loops with one variable is a region.
-        arena = self.loops.pop(loop.loop_var, None)
+        arenas = self.loops.pop(loop.loop_var, ())
         made = mutator.default_mutate(loop)
-        if arena is None:
+        if not arenas:
             return made
-        body = self.allocate(arena, made.body)
+        body = made.body
+        for arena in arenas:
+            body = self.allocate(arena, body)
         return tirx.For(
             made.loop_var, made.min, made.extent, made.kind, body, made.thread_binding, made.annotations, made.step,
             made.span,
@@ -214,7 +216,19 @@ class _Writer:
         return tirx.SeqStmt(kept, seq.span) if len(kept) > 1 else kept[0] if kept else self.nothing
 
 
+def _checked(body: Any, captured: Captured) -> Any:
+    """`body` behind a check of the upper bounds that its arenas rest on."""
+    checks = [
+        tirx.AssertStmt(variable <= bound, ir.StringImm("ValueError"), [ir.StringImm(text)])
+        for variable, bound, text in captured.checks()
+    ]
+    rest = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
+    return tirx.SeqStmt([*checks, *rest]) if checks else body
+
+
 def _buffer(arena: Arena, dtype: str, name: str) -> Any:
     """A flat buffer of `dtype` that covers `arena`, as FlattenBuffer would have made it."""
-    extent = tirx.IntImm("int64" if arena.needs_int64 else "int32", arena.elements(dtype))
+    extent = arena.elements(dtype)
+    if isinstance(extent, int):
+        extent = tirx.IntImm(f"int{arena.index_bits}", extent)
     return decl_buffer([extent], dtype, name, scope="global", layout=None, data_alignment=max(64, arena.alignment))

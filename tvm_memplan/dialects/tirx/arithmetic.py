@@ -1,0 +1,38 @@
+"""TVM's arithmetic under the names of TVM 0.27, and the parameters that sizes may be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, sym, tirx
+from tvm.tirx.buffer import is_buffer_var
+
+from tvm_memplan.dialects.extents import Arithmetic
+
+
+def _variables(expr: Any) -> list[Any]:
+    found: list[Any] = []
+    tvm_ffi.structural_walk(expr, (ir.Var, found.append))
+    return found
+
+
+ARITHMETIC = Arithmetic(
+    analyzer=sym.Analyzer,
+    between=lambda first, count: ir.Range.from_min_extent(first, count),
+    integer=lambda like, value: tirx.IntImm(str(like.ty.dtype), value),
+    type_of=lambda expr: str(expr.ty.dtype),
+    variables=_variables,
+)
+
+
+def parameters(function: Any) -> Iterable[Any]:
+    """The integers that have a value when `function` begins: parameters, and what shapes of parameters name."""
+    found: dict[Any, None] = {}
+    for parameter in function.params:
+        shape = parameter.ty.shape if is_buffer_var(parameter) else ()
+        for variable in (parameter, *(v for extent in shape for v in _variables(extent))):
+            if isinstance(variable.ty, ir.PrimType) and str(variable.ty.dtype) in ("int32", "int64"):
+                found[variable] = None
+    return found
