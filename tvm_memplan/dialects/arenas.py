@@ -90,6 +90,8 @@ class Arenas:
         self._aliases = captured.aliases
         self._moved: dict[Any, Arena] = {}
         for region in captured.regions:
+            if not region.variables:
+                continue  # textures alone
             arena = _arena(region, offsets[region.name], sizes[region.name])
             if region.anchor is None:
                 self.body = arena

@@ -8,9 +8,10 @@ allocated inside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from tvm_memplan.dialects.textures import TextureShape
 from tvm_memplan.planning.trace import Trace
 from tvm_memplan.report.memory import LeftAlone
 
@@ -28,13 +29,19 @@ class Region:
     anchor : object
         Where the arena goes: None for the whole body, else the loop's variable (an IR object).
     variables : mapping of str to object
-        For each buffer name of the trace, the IR variable that is its storage.
+        For each buffer name of the trace, the IR variable that is its storage; textures apart.
+    textures : mapping of str to TextureShape
+        Those of the trace that are textures, which have slots instead of an offset in the arena.
+    texture_variables : mapping of str to object
+        The IR variable of each of them.
     """
 
     name: str
     trace: Trace
     anchor: Any
     variables: Mapping[str, Any]
+    textures: Mapping[str, TextureShape] = field(default_factory=dict)
+    texture_variables: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

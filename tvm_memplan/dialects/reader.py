@@ -18,6 +18,7 @@ from tvm_memplan.dialects.accesses import Accesses, View
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.elements import Allocation, constant, element_bytes
 from tvm_memplan.dialects.roots import Roots, Storage
+from tvm_memplan.dialects.textures import TextureAllocation, shape_of
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
 
@@ -93,9 +94,13 @@ class Reader:
             raise NotUnderstood("an expression or statement is nested too deeply") from None
         regions = []
         for index, (name, anchor, body) in enumerate(self.regions):
-            mine = {s.name: s.var for s in self.roots.storages.values() if s.region == index and not s.reason}
+            mine = [s for s in self.roots.storages.values() if s.region == index and not s.reason]
             if mine:
-                regions.append(Region(name, Trace(restricted(body, mine)), anchor, mine))
+                flat = {s.name: s.var for s in mine if s.texture is None}
+                shapes = {s.name: s.texture for s in mine if s.texture is not None}
+                handles = {s.name: s.var for s in mine if s.texture is not None}
+                trace = Trace(restricted(body, {*flat, *shapes}))
+                regions.append(Region(name, trace, anchor, flat, shapes, handles))
         left = (s for s in self.roots.storages.values() if s.reason)
         alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
         return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases))
@@ -135,6 +140,14 @@ class Reader:
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)
+
+    def texture(self, var: Any, what: TextureAllocation) -> Placed:
+        """Note that the texture `what` is allocated here for `var`."""
+        reason = "it is a texture that is allocated inside a parallel loop" if self.region[-1] else ""
+        placed, storage = self.allocated(var, what, reason), self.roots.storages[var]
+        storage.texture = shape_of(what)
+        storage.alignment = 1  # nobody counts its bytes
+        return placed
 
     def use(self, label: str, *expressions: Any, keeps: str = "") -> tuple[Node, ...]:
         """A step that evaluates `expressions`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvm_memplan.dialects.elements import constant, element_bytes
+from tvm_memplan.dialects.textures import TextureShape
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Storage:
     alignment: int
     reason: str
     region: int
+    texture: TextureShape | None = None  # for what is addressed by column and row
 
 
 @dataclass

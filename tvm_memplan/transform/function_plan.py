@@ -21,6 +21,8 @@ from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.report.textures import texture_figures, texture_rows
+from tvm_memplan.transform.texture_plan import TexturePlan, plan_textures, recorded_textures
 
 #: Function attribute that `PlanMemory` writes and `RewriteStorage` reads.
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
@@ -37,6 +39,7 @@ class RegionPlan:
     region: Region
     liveness: Liveness
     plan: Plan
+    textures: TexturePlan
 
     @property
     def size(self) -> int:
@@ -66,6 +69,7 @@ class FunctionPlan:
                 "planner": self.planner,
                 "alignment": self.alignment,
                 "regions": {r.region.name: r.offsets for r in self.regions},
+                "textures": {r.region.name: r.textures.to_fields() for r in self.regions if r.textures.scopes},
             },
             sort_keys=True,
         )
@@ -76,12 +80,15 @@ class FunctionPlan:
         if not self.regions:
             return (MemoryReport(name, target, self.planner, (), (), (), left),)
         return tuple(
-            memory_report(
-                planned.plan,
-                planned.liveness.steps,
-                model=name if index == 0 else f"{name}/{planned.region.name}",
-                target=target,
-                left_alone=left if index == 0 else (),
+            _with_textures(
+                memory_report(
+                    planned.plan,
+                    planned.liveness.steps,
+                    model=name if index == 0 else f"{name}/{planned.region.name}",
+                    target=target,
+                    left_alone=left if index == 0 else (),
+                ),
+                planned,
             )
             for index, planned in enumerate(self.regions)
         )
@@ -99,10 +106,19 @@ class FunctionPlan:
         )
 
 
+def _with_textures(report: MemoryReport, planned: RegionPlan) -> MemoryReport:
+    """`report` with the figures and rows of the region's textures, which share its steps."""
+    pools, rows = list(report.pools), list(report.allocations)
+    for one in planned.textures.scopes:
+        pools.append(texture_figures(one.scope, one.textures, one.slots, one.element_bytes, report.steps))
+        rows.extend(texture_rows(one.scope, one.textures, one.slots, one.element_bytes))
+    return replace(report, pools=tuple(pools), allocations=tuple(rows))
+
+
 def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
     pool = Pool(f"{region.name}.global" if region.anchor is not None else "global", alignment=alignment)
-    return liveness, Problem(liveness.buffers, (pool,))
+    return liveness, Problem(tuple(b for b in liveness.buffers if b.name not in region.textures), (pool,))
 
 
 def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:
@@ -123,7 +139,7 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
     regions = []
     for region in captured.regions:
         liveness, problem = _problem(region, alignment)
-        regions.append(RegionPlan(region, liveness, plan(problem, planner)))
+        regions.append(RegionPlan(region, liveness, plan(problem, planner), plan_textures(region, liveness)))
     return FunctionPlan(captured, tuple(regions), planner, alignment)
 
 
@@ -143,6 +159,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
             raise ValueError(f"version {recorded['version']!r}")
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
+        slots: Mapping[str, Any] = recorded.get("textures", {})
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
@@ -157,9 +174,10 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         candidate = Plan(problem, places, planner)
         try:
             check_plan(candidate)
+            textures = recorded_textures(region, liveness, slots.get(region.name, ()))
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
-        regions.append(RegionPlan(region, liveness, candidate))
+        regions.append(RegionPlan(region, liveness, candidate, textures))
     return FunctionPlan(captured, tuple(regions), planner, alignment)
 
 

@@ -1,0 +1,77 @@
+"""Textures of a function: what one allocation asks for, and which uses of it leave it movable; the same on both lines.
+
+A texture is a grid of *texels* of four channels each (RGBA), whatever the program says about its innermost dimension,
+and its elements are reached by column and row. So two of them can share an allocation (a *slot*) when it is at least
+as wide and as high as each: coordinates stay as they are, and nothing is counted in bytes.
+
+What a larger slot changes is a read outside the texture: it meets somebody's old texels where the device would have
+returned its border colour. TVM's own runtime does the same, since its pool hands out textures that are larger than
+what was asked for, so the value of such a read is nothing that a program may depend on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm_memplan.dialects.elements import Allocation, element_bytes
+
+#: Values in a texel: every texture that TVM allocates is RGBA.
+CHANNELS = 4
+
+#: Calls (without the dialect's prefix) that touch texels of the texture that is their first argument: does it write?
+TEXEL_CALLS = {"texture2d_load": False, "texture2d_store": True}
+
+
+def is_texture(scope: str) -> bool:
+    """Whether a storage scope is one of textures; TVM asks in the same way."""
+    return "texture" in scope
+
+
+@dataclass(frozen=True)
+class TextureAllocation(Allocation):
+    """A texture that a program asks for; `extents` are its width and height in texels.
+
+    Parameters
+    ----------
+    limit : int or None
+        What the target allows in each dimension, None where it does not say.
+    """
+
+    limit: int | None = None
+
+    def size(self) -> int | None:
+        """Bytes of all texels, None when an extent is not a constant; a driver may pad the rows, unknown to anybody."""
+        texels = super().size()
+        return None if texels is None else texels * CHANNELS
+
+    def why_not_planned(self) -> str:
+        """The reason for which it has to stay as it is, empty when it can be planned."""
+        if len(self.extents) != 2:
+            return f"a texture of {len(self.extents)} dimensions is not planned, only of 2 are"
+        if any(extent is None for extent in self.extents):
+            return f"its size {self.extent_text} is not a constant"
+        if min(extent or 0 for extent in self.extents) <= 0:
+            return "it holds no element"
+        if element_bytes(self.dtype) is None or "x" in self.dtype:
+            return f"a channel of type {self.dtype} is stored differently from target to target"
+        if self.limit is not None and max(extent or 0 for extent in self.extents) > self.limit:
+            return f"it has {self.extent_text} texels, and the target's textures at most {self.limit} in each dimension"
+        return ""
+
+
+@dataclass(frozen=True)
+class TextureShape:
+    """What a texture needs of its slot: texels in each dimension, and the type of a channel."""
+
+    extents: tuple[int, ...]
+    dtype: str
+
+    @property
+    def element(self) -> str:
+        """The type of a texel, such as ``"float16x4"``."""
+        return f"{self.dtype}x{CHANNELS}"
+
+
+def shape_of(what: TextureAllocation) -> TextureShape:
+    """The shape of a texture that can be planned."""
+    return TextureShape(tuple(extent or 0 for extent in what.extents), what.dtype)
