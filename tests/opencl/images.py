@@ -34,7 +34,7 @@ def image(width, height, dtype="float32"):
     """An image of NaN."""
     cl, context, queue = device()
     kind = {"float32": cl.channel_type.FLOAT, "float16": cl.channel_type.HALF_FLOAT}[dtype]
-    made = cl.Image(
+    made = cl.create_image(
         context, cl.mem_flags.READ_WRITE, cl.ImageFormat(cl.channel_order.RGBA, kind), shape=(width, height)
     )
     fill_image(made, np.full((height, width, CHANNELS), np.nan, dtype))
@@ -114,7 +114,8 @@ class Program:
         elif isinstance(stmt, tir.LetStmt):
             self._run(stmt.body, {**values, stmt.var: self._texture(stmt)})
         elif isinstance(stmt, tir.Allocate):
-            size = prod(int(extent) for extent in stmt.extents) * np.dtype(stmt.dtype).itemsize
+            kind = tvm.DataType(stmt.dtype)
+            size = prod(int(extent) for extent in stmt.extents) * kind.bits * kind.lanes // 8
             self._run(stmt.body, {**values, stmt.buffer_var: memory(size)})
         elif isinstance(stmt, (tir.AttrStmt, tir.DeclBuffer)):
             self._run(stmt.body, values)
