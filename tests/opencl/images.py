@@ -32,7 +32,7 @@ def device():
 
 def image(width, height, dtype="float32"):
     """An image of NaN."""
-    cl, context, queue = device()
+    cl, context, _ = device()
     kind = {"float32": cl.channel_type.FLOAT, "float16": cl.channel_type.HALF_FLOAT}[dtype]
     made = cl.create_image(
         context, cl.mem_flags.READ_WRITE, cl.ImageFormat(cl.channel_order.RGBA, kind), shape=(width, height)

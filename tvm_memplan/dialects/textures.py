@@ -11,7 +11,9 @@ what was asked for, so the value of such a read is nothing that a program may de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tvm_memplan.dialects.elements import Allocation, element_bytes
 
@@ -75,3 +77,22 @@ class TextureShape:
 def shape_of(what: TextureAllocation) -> TextureShape:
     """The shape of a texture that can be planned."""
     return TextureShape(tuple(extent or 0 for extent in what.extents), what.dtype)
+
+
+def texture_extents(shape: Sequence[int], scope: str) -> tuple[int, int, int] | None:
+    """Width, height and channels of the texture that holds a tensor, None where TVM has no rule for it.
+
+    TVM cuts the shape in two: what lies before the cut counts rows, what lies behind it columns, and the last dimension
+    channels. ``global.texture`` (N, C, H, W, c) cuts before W, ``global.texture-weight`` (O, I, H, W, c) behind O, and
+    ``global.texture-nhwc`` (N, H, W, C, c) behind H, or behind the first of three dimensions.
+    """
+    rank = len(shape)
+    cuts = {
+        "global.texture": rank - 2,
+        "global.texture-weight": 1,
+        "global.texture-nhwc": 1 if rank == 3 else 2,
+    }
+    cut = cuts.get(scope, 0)
+    if rank < 3 or cut < 1:
+        return None
+    return prod(shape[cut : rank - 1]), prod(shape[:cut]), shape[-1]

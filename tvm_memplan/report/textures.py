@@ -53,7 +53,11 @@ def texture_figures(
 
 
 def texture_rows(
-    scope: str, textures: Sequence[Texture], slots: Sequence[TextureSlot], element_bytes: Mapping[str, int]
+    scope: str,
+    textures: Sequence[Texture],
+    slots: Sequence[TextureSlot],
+    element_bytes: Mapping[str, int],
+    kind: Kind = Kind.WORKSPACE,
 ) -> tuple[Allocation, ...]:
     """Return a row per texture, in the order of `textures`; `size` is in bytes of its texels."""
     home = {i: k for k, slot in enumerate(slots) for i in slot.members}
@@ -61,7 +65,7 @@ def texture_rows(
         Allocation(
             name=texture.name,
             operator="",
-            kind=Kind.WORKSPACE,
+            kind=kind,
             scope=scope,
             size=prod(texture.extents) * element_bytes[texture.element],
             alignment=1,
