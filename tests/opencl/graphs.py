@@ -74,19 +74,25 @@ def read(place, tensor):
     return images.read_memory(place, np.empty(tensor.shape, tensor.dtype))
 
 
-def convolutions(seed=0, size=12, widths=(16, 16, 24, 24), strides=(1, 2, 1, 1)):
-    """A module of convolutions with a residual add, whose activations become textures of several extents."""
+def convolutions(seed=0, size=12, widths=(16, 16, 16, 24, 24), strides=(1, 1, 1, 2, 1)):
+    """A module and parameters: convolutions whose activations become textures of several extents.
+
+    Every layer adds what came out two layers before, where the shapes agree: a value that has to survive.
+    """
     dice = np.random.default_rng(seed)
-    x = y = relay.var("x", shape=(1, 8, size, size), dtype="float32")
-    params, channels = {}, 8
+    values, shapes = [relay.var("x", shape=(1, 8, size, size), dtype="float32")], [(8, size)]
+    params = {}
     for k, (wide, stride) in enumerate(zip(widths, strides)):
+        channels, size = shapes[-1]
         weight = relay.var(f"w{k}", shape=(wide, channels, 3, 3), dtype="float32")
         params[f"w{k}"] = dice.normal(size=(wide, channels, 3, 3), scale=(9 * channels) ** -0.5).astype("float32")
-        before, out = y, relay.nn.conv2d(y, weight, (stride, stride), (1, 1), channels=wide, kernel_size=(3, 3))
-        y = relay.nn.relu(relay.add(out, before) if (wide, stride) == (channels, 1) else out)
-        channels = wide
-    function = relay.Function(relay.analysis.free_vars(y), y)
-    return tvm.IRModule.from_expr(function), {name: tvm.nd.array(array) for name, array in params.items()}, x
+        out = relay.nn.conv2d(values[-1], weight, (stride, stride), (1, 1), channels=wide, kernel_size=(3, 3))
+        shapes.append((wide, size // stride))
+        if k and shapes[-3] == shapes[-1]:
+            out = relay.add(out, values[-2])
+        values.append(relay.nn.relu(out))
+    function = relay.Function(relay.analysis.free_vars(values[-1]), values[-1])
+    return tvm.IRModule.from_expr(function), {name: tvm.nd.array(array) for name, array in params.items()}
 
 
 def with_ids(graph_json, change):
