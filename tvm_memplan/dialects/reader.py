@@ -45,6 +45,8 @@ class Reader:
 
     #: What the start of an arena is sure to be aligned to, in bytes; None where an arena gets what it asks for.
     base_alignment: int | None = None
+    #: What a texture may have in each dimension, None where the target does not say.
+    texture_limits: tuple[int | None, ...] = ()
 
     def __init__(self, function: str, alignment: int) -> None:
         self.function = function

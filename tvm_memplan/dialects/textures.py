@@ -31,15 +31,21 @@ def is_texture(scope: str) -> bool:
 
 @dataclass(frozen=True)
 class TextureAllocation(Allocation):
-    """A texture that a program asks for; `extents` are its width and height in texels.
+    """A texture that a program asks for; `extents` are its width, height and perhaps layers, in texels.
 
     Parameters
     ----------
-    limit : int or None
+    limits : tuple of int or None
         What the target allows in each dimension, None where it does not say.
+    rank : int
+        How many dimensions textures have on this line.
+    wrong : str
+        What else keeps it from being planned, empty when nothing does.
     """
 
-    limit: int | None = None
+    limits: tuple[int | None, ...] = ()
+    rank: int = 2
+    wrong: str = ""
 
     def size(self) -> int | None:
         """Bytes of all texels, None when an extent is not a constant; a driver may pad the rows, unknown to anybody."""
@@ -48,17 +54,18 @@ class TextureAllocation(Allocation):
 
     def why_not_planned(self) -> str:
         """The reason for which it has to stay as it is, empty when it can be planned."""
-        if len(self.extents) != 2:
-            return f"a texture of {len(self.extents)} dimensions is not planned, only of 2 are"
+        if len(self.extents) != self.rank:
+            return f"a texture of {len(self.extents)} dimensions is not planned, only of {self.rank} are"
         if any(extent is None for extent in self.extents):
             return f"its size {self.extent_text} is not a constant"
         if min(extent or 0 for extent in self.extents) <= 0:
             return "it holds no element"
         if element_bytes(self.dtype) is None or "x" in self.dtype:
             return f"a channel of type {self.dtype} is stored differently from target to target"
-        if self.limit is not None and max(extent or 0 for extent in self.extents) > self.limit:
-            return f"it has {self.extent_text} texels, and the target's textures at most {self.limit} in each dimension"
-        return ""
+        for extent, limit in zip(self.extents, self.limits):
+            if limit is not None and (extent or 0) > limit:
+                return f"it has {self.extent_text} texels, and {extent} is more than the target's {limit}"
+        return self.wrong
 
 
 @dataclass(frozen=True)

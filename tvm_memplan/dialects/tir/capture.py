@@ -18,7 +18,7 @@ from tvm_memplan.dialects.elements import Allocation, constants
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
 from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
-from tvm_memplan.dialects.tir.textures import texture_limit, texture_of
+from tvm_memplan.dialects.tir.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
@@ -46,7 +46,7 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
         When an allocation is larger than any address space.
     """
     reader = _Reader(name, alignment)
-    reader.texture_limit = texture_limit(function)
+    reader.texture_limits = texture_limits(function)
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
@@ -77,8 +77,6 @@ def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone
 class _Reader(Reader):
     # What TVM's allocators promise; an `Allocate` cannot ask for more, and an offset cannot give more.
     base_alignment = 64
-    #: What a texture may have in each dimension, None where the target does not say.
-    texture_limit: int | None = None
 
     def statement(self, stmt: Any) -> tuple[Node, ...]:
         nodes: list[Node | Placed] = []
@@ -115,7 +113,7 @@ class _Reader(Reader):
         return self.use(label, stmt.value)
 
     def _let(self, stmt: Any) -> tuple[Node | Placed, ...]:
-        texture = texture_of(stmt, self.texture_limit)
+        texture = texture_of(stmt, self.texture_limits)
         if texture is not None:
             placed = self.texture(stmt.var, texture)
             return (*self.use(f"allocate {stmt.var.name}", *stmt.value.args[2].args), placed)

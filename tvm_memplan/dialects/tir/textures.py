@@ -17,7 +17,7 @@ from tvm_memplan.dialects.elements import constants
 from tvm_memplan.dialects.textures import TextureAllocation, TextureShape, is_texture
 
 
-def texture_of(stmt: Any, limit: int | None = None) -> TextureAllocation | None:
+def texture_of(stmt: Any, limits: tuple[int | None, ...] = ()) -> TextureAllocation | None:
     """What a `LetStmt` allocates, None unless that is a texture."""
     call = stmt.value
     if not isinstance(call, tir.Call) or not isinstance(call.op, tvm.ir.Op):
@@ -30,15 +30,15 @@ def texture_of(stmt: Any, limit: int | None = None) -> TextureAllocation | None:
     kind = getattr(stmt.var.type_annotation, "element_type", None)
     extents = call.args[2].args
     text = " x ".join(str(extent) for extent in extents)
-    return TextureAllocation(stmt.var.name, str(getattr(kind, "dtype", "")), scope, constants(extents), text, limit)
+    return TextureAllocation(stmt.var.name, str(getattr(kind, "dtype", "")), scope, constants(extents), text, limits)
 
 
-def texture_limit(function: Any) -> int | None:
+def texture_limits(function: Any) -> tuple[int | None, ...]:
     """What the function's target, or the current one, allows in each dimension, None where none of them says."""
     target = function.attrs["target"] if function.attrs is not None and "target" in function.attrs else None
     target = target if target is not None else tvm.target.Target.current(allow_none=True)
     limit = target.attrs.get("texture_spatial_limit") if target is not None else None
-    return None if limit is None else int(limit)
+    return (None if limit is None else int(limit),) * 2
 
 
 def rewrite_textures(
