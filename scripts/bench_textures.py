@@ -23,6 +23,8 @@ NETWORKS = {
     "inception_v3": ("inception_v3", {}),
     "densenet": ("densenet", {}),
 }
+#: These build within a few minutes.
+DEFAULT = ("resnet18", "resnet50", "mobilenet", "squeezenet")
 
 
 def main(arguments):
@@ -44,7 +46,7 @@ def main(arguments):
         return 2
     print("| network | scope | tensors | naive | TVM | ours | bound |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for name in arguments or NETWORKS:
+    for name in arguments or DEFAULT:
         planned = plan_graph(graph_of(tvm, relay, name))
         for before, after in zip(planned.before, planned.report.pools):
             count = sum(row.pool == after.pool for row in planned.report.allocations)

@@ -74,7 +74,7 @@ def read(place, tensor):
     return images.read_memory(place, np.empty(tensor.shape, tensor.dtype))
 
 
-def convolutions(seed=0, size=12, widths=(16, 16, 16, 24, 24), strides=(1, 1, 1, 2, 1)):
+def convolutions(seed=0, size=12, widths=(16, 16, 16, 24), strides=(1, 1, 1, 2)):
     """A module and parameters: convolutions whose activations become textures of several extents.
 
     Every layer adds what came out two layers before, where the shapes agree: a value that has to survive.

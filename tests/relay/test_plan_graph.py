@@ -122,6 +122,10 @@ def test_what_no_texture_holds_is_refused_by_name():
     moved = graph_of(([], (1, 4), ""), ([0], (4, 2, 4), TEXTURE), ([1], (2, 4, 4), "nop"), ([2], (1, 4), ""))
     with pytest.raises(UnsupportedIR, match="'n1' is a texture that is read in another shape"):
         plan_graph(moved)
+    data = json.loads(moved)
+    data["attrs"]["storage_scope"][1][2] = ""
+    with pytest.raises(UnsupportedIR, match="'n2' does nothing, but its input is in another scope"):
+        plan_graph(json.dumps(data))
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,9 @@ def _groups(graph: Graph) -> tuple[list[list[int]], list[_Group]]:
 
 def _block(graph: Graph, tensors: Sequence[int], live: LiveRange) -> Texture:
     first = graph.tensors[tensors[0]]
+    for e in tensors:
+        if (graph.tensors[e].scope, graph.tensors[e].device) != (first.scope, first.device):
+            raise UnsupportedIR(f"node {graph.tensors[e].name!r} does nothing, but its input is in another scope")
     if not is_texture(first.scope):
         return Texture(first.name, (max(1, *(graph.tensors[e].size for e in tensors)),), _PLAIN, (live,))
     flat = []

@@ -4,6 +4,9 @@ Reads each function after FlattenBuffer (on TVM 0.19, StorageFlatten before it),
 the body of each parallel loop), has the plan judged, and writes it into the attribute ``tvm_memplan.plan``. Nothing
 else changes.
 
+Textures have no offset. They are planned by width, height and element type into slots, each an allocation of its own,
+as `tvm_memplan.transform.texture_plan` says; everything that one launch touches is alive through all of it.
+
 No two buffers that are alive in the same statement share bytes, so an output never takes its dying input's. TVM's
 StorageRewrite lets it, with a test that is wrong for some programs; where that is right, as in chains of
 element-wise operators, the arena planned here can be up to twice what StorageRewrite leaves.
