@@ -70,6 +70,24 @@ def test_the_program_is_the_same_with_the_slots_variables_in_place_of_its_textur
     tvm.ir.assert_structural_equal(found.body, expected.body, map_free_vars=True)
 
 
+def test_a_wide_and_a_tall_texture_keep_slots_of_their_own():
+    assert slots(chain((400, 2), (1, 1), (2, 400), (1, 1))) == [["t0"], ["t1", "t3"], ["t2"]]
+
+
+def test_another_name_for_a_texture_keeps_it_alive_and_follows_it():
+    program, (a, b, c) = Program(), [Tex(name, 7, 5) for name in "abc"]
+    alias = Tex("alias", 7, 5)
+    inner = nested([program.write(c, [b]), program.result([c, alias])])
+    named = tir.LetStmt(alias.var, a.var, inner)
+    function = program.function(nested([a, b, c, program.write(a), program.write(b, [a]), named]))
+    assert slots(function) == [["a"], ["b"], ["c"]]
+    found = []
+    tir.stmt_functor.post_order_visit(
+        rewritten(function).body, lambda n: found.append(n.value) if isinstance(n, tir.LetStmt) else None
+    )
+    assert any(isinstance(value, tir.Var) and value.name.startswith("texture_") for value in found)
+
+
 def test_a_texture_that_is_read_again_later_shares_with_nobody_in_between():
     assert slots(residual()) == [["t0"], ["t1"], ["t2"]]
 
@@ -128,9 +146,10 @@ def test_running_the_passes_twice_changes_nothing_more():
     tvm.ir.assert_structural_equal(rewritten(once), once)
 
 
-def test_a_scheduled_chain_needs_two_slots():
+@pytest.mark.parametrize("phase", [1, 2, 3])
+def test_a_scheduled_chain_needs_two_slots_whenever_the_passes_run(phase):
     schedule, arguments = scheduled_chain()
-    with tvm.transform.PassContext(config={"tir.add_lower_pass": [(1, PlanMemory()), (1, RewriteStorage())]}):
+    with tvm.transform.PassContext(config={"tir.add_lower_pass": [(phase, PlanMemory()), (phase, RewriteStorage())]}):
         function = tvm.lower(schedule, arguments, name="entry")["entry"]
     assert len(allocations(function)) == 2
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from tvm_memplan.errors import BadPlan, BadProblem
 from tvm_memplan.planning.model import LiveRange
@@ -111,17 +111,17 @@ def _shared(textures: Sequence[Texture], order: Sequence[int], largest: tuple[in
     slots: list[TextureSlot] = []
     for i in order:
         texture = textures[i]
-        best, price = -1, prod(texture.extents)  # a slot of its own
+        best, price = -1, (prod(texture.extents), inf)  # a slot of its own
         for k, slot in enumerate(slots):
             grown = tuple(map(max, slot.extents, texture.extents))
             if largest is not None and not _within(grown, largest):
                 continue
             if any(_meet(texture, textures[j]) for j in slot.members):
                 continue
-            # Of equal prices sharing is the better: fewer allocations.
-            growth = prod(grown) - slot.elements
-            if growth < price or (best < 0 and growth == price):
-                best, price = k, growth
+            # Of equal growth the smallest slot is the best, since devices are slower where much of an image is unused.
+            cost = (prod(grown) - slot.elements, slot.elements)
+            if cost < price:
+                best, price = k, cost
         if best < 0:
             slots.append(TextureSlot(texture.extents, texture.element, (i,)))
         else:
