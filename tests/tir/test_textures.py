@@ -160,7 +160,9 @@ def test_a_scheduled_chain_needs_two_slots_whenever_the_passes_run(phase):
         ([["t0", "t2"], ["t1"]], "'t0' and 't2' are alive together in slot 0"),
         ([["t0"], ["t1"]], "3 textures need one slot each"),
         ([["t0"], ["t1"], ["t2"], ["t3"]], "is not made of textures of one scope"),
-        (7, "slots of textures must be a list"),
+        ([["t0"], ["t1"], []], "is not made of textures of one scope"),
+        (7, "slots of textures must be lists of names"),
+        ([7], "slots of textures must be lists of names"),
     ],
 )
 def test_a_recorded_plan_is_judged_before_it_is_used(slots, message):
@@ -189,6 +191,7 @@ def call(name, *arguments):
         (lambda t: call("tir.call_extern", tir.StringImm("f"), t.var), "its handle goes into tir.call_extern"),
         (lambda t: call("tir.isnullptr", t.var), "its handle goes into tir.isnullptr"),
         (lambda t: tir.AttrStmt(t.var, "pragma_layout", 1, tir.Evaluate(0)), "it carries the attribute pragma_layout"),
+        (lambda t: tir.AttrStmt(t.var, "storage_alignment", 64, tir.Evaluate(0)), "the attribute storage_alignment"),
         (
             lambda t: tir.Evaluate(tir.BufferLoad(tir.decl_buffer([140], "float32", "v", data=t.var), [0])),
             "accessed by index rather than by column and row",

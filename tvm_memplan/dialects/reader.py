@@ -229,7 +229,8 @@ class Reader:
 
     def _attribute(self, var: Any, key: str, value: Any) -> None:
         storage, aligned = self.roots.of(var), constant(value)
-        if storage is None or key != "storage_alignment" or aligned is None:
+        flat = storage is not None and storage.texture is None
+        if storage is None or not flat or key != "storage_alignment" or aligned is None:
             self.roots.leave(var, f"it carries the attribute {key}")
         elif self.base_alignment is not None and aligned > self.base_alignment:
             self.roots.leave(var, f"it asks for an alignment of {aligned} bytes, which no arena is sure to have")

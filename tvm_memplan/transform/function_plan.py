@@ -117,8 +117,11 @@ def _with_textures(report: MemoryReport, planned: RegionPlan) -> MemoryReport:
 
 def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
+    # Textures come last, so that an index means the same buffer in the liveness and in the problem.
+    buffers = tuple(sorted(liveness.buffers, key=lambda buffer: buffer.name in region.textures))
+    liveness, flat = replace(liveness, buffers=buffers), buffers[: len(buffers) - len(region.textures)]
     pool = Pool(f"{region.name}.global" if region.anchor is not None else "global", alignment=alignment)
-    return liveness, Problem(tuple(b for b in liveness.buffers if b.name not in region.textures), (pool,))
+    return liveness, Problem(flat, (pool,))
 
 
 def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:

@@ -8,7 +8,7 @@ pitch, so a driver may pad rows, which neither the naive figure nor the planned 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,8 +81,8 @@ def recorded_textures(region: Region, liveness: Liveness, recorded: Any) -> Text
     by_scope = _by_scope(region, liveness)
     scope_of = {texture.name: scope for scope, textures in by_scope.items() for texture in textures}
     slots: dict[str, list[TextureSlot]] = {scope: [] for scope in by_scope}
-    if not isinstance(recorded, Sequence):
-        raise BadPlan(f"slots of textures must be a list, got {recorded!r}")
+    if not isinstance(recorded, (list, tuple)) or not all(isinstance(names, list) for names in recorded):
+        raise BadPlan(f"slots of textures must be lists of names, got {recorded!r}")
     for names in recorded:
         scopes = {scope_of.get(str(name)) for name in names}
         scope = scopes.pop() if len(scopes) == 1 else None
