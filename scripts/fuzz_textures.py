@@ -31,7 +31,9 @@ def main() -> int:
         rules = {"loops": test_random_programs.touches_only, "births": test_random_programs.deaths_before_births}
         liveness._Place.range = rules[options.without]
     wrong = refused = before = after = 0
-    for seed in range(options.start, options.start + options.count):
+    for done, seed in enumerate(range(options.start, options.start + options.count)):
+        if done and done % 10 == 0:
+            print(f"{done} programs, {wrong} disagree, {refused} refused", flush=True)
         try:
             same, plain, planned = test_textures.same_bits(
                 texture_programs.random_program(seed), texture_programs.inputs
