@@ -124,6 +124,15 @@ def residual():
     return program.function(nested([*textures, *steps, program.result([third, first])]))
 
 
+def looped():
+    """A host loop whose every turn reads a texture from outside it, and then writes two of its own."""
+    program, (outside, first, second, sums) = Program(), [Tex(name, 7, 5) for name in ("outside", "a", "b", "sums")]
+    turn = [first, program.write(first, [outside]), second, program.write(second, [first])]
+    turn.append(program.write(sums, [second]))
+    loop = tir.For(tir.Var("n", "int32"), 0, 2, tir.ForKind.SERIAL, nested(turn))
+    return program.function(nested([outside, sums, program.write(outside), loop, program.result([sums])]))
+
+
 def random_program(seed):
     """Textures of several extents and scopes, launches, host loops, and textures that live inside these."""
     dice, program, count = random.Random(seed), Program(), iter(range(100))
@@ -146,11 +155,11 @@ def random_program(seed):
         items, around = [], list(around)
         for _ in range(dice.randint(2, 5)):
             kind = dice.random()
-            if kind < 0.4 or not around:
+            if kind < 0.35 or not around:
                 # TVM cannot build a texture that nobody touches: it drops the variable and keeps the allocation.
                 around.append(texture())
                 items += [around[-1], write([around[-1]], written)]
-            elif kind < 0.85 or depth == 0:
+            elif kind < 0.65 or depth == 0:
                 items.append(write(around, written))
             else:
                 index = tir.Var("n", "int32")
