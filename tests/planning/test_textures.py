@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.planning.strategies import spans
 from tvm_memplan.errors import BadPlan, BadProblem
 from tvm_memplan.planning.model import LiveRange
-from tvm_memplan.planning.textures import Texture, TextureSlot, check_texture_slots, texture_slots
+from tvm_memplan.planning.textures import Texture, TextureSlot, check_texture_slots, texture_peaks, texture_slots
 
 extents = st.lists(st.integers(1, 20), min_size=1, max_size=3).map(tuple)
 textures = st.lists(
@@ -30,6 +30,27 @@ def test_slots_are_right_and_never_larger_than_without_sharing(rows):
     check_texture_slots(rows, slots)
     assert sum(slot.elements for slot in slots) <= sum(prod(row.extents) for row in rows)
     assert all(slot.extents == tuple(map(max, zip(*(rows[i].extents for i in slot.members)))) for slot in slots)
+
+
+@given(rows=textures)
+@settings(max_examples=100, deadline=None)
+def test_no_slots_have_fewer_elements_than_the_peaks_of_their_types(rows):
+    slots = texture_slots(rows)
+    for peak in texture_peaks(rows):
+        assert peak.elements <= sum(slot.elements for slot in slots if slot.element == peak.element)
+        assert all(any(r.start <= peak.step < r.stop for r in rows[i].live_ranges) for i in peak.members)
+
+
+def test_the_peak_is_that_of_one_step_and_one_type():
+    rows = [
+        texture("a", 4, 4, 0, 2),
+        texture("b", 2, 2, 1, 3),
+        texture("c", 8, 8, 1, 2, "float4"),
+        texture("d", 4, 4, 2, 3),
+    ]
+    first, second = texture_peaks(rows)
+    assert (first.element, first.elements, first.step, first.members) == ("half4", 20, 1, (0, 1))
+    assert (second.element, second.elements, second.step, second.members) == ("float4", 64, 1, (2,))
 
 
 def test_a_wide_and_a_tall_texture_do_not_share_although_they_have_equal_areas():

@@ -12,6 +12,7 @@ from typing import Any
 from tvm_memplan.dialects.elements import NOT_FLAT, element_bytes
 from tvm_memplan.dialects.positions import Positions
 from tvm_memplan.dialects.roots import Roots
+from tvm_memplan.dialects.textures import TEXEL_CALLS
 from tvm_memplan.planning.trace import Elements, Step
 
 # Calls (without the dialect's prefix) that may read and write through a pointer argument, but do not keep it after
@@ -108,7 +109,12 @@ class Accesses:
         if storage is None:
             return
         name = receiver.rpartition(".")[2]
-        if name not in BORROWING_CALLS:
+        if storage.texture is not None and name in TEXEL_CALLS:
+            (self.writes if TEXEL_CALLS[name] else self.reads)[storage.name] = None
+            return
+        if storage.texture is not None:
+            self.roots.leave(var, keeps or f"its handle goes into {receiver}, which may ask how large it is")
+        elif name not in BORROWING_CALLS:
             self.roots.leave(var, keeps or f"its address goes into {receiver}")
         elif keeps and is_pointer and name != "isnullptr":
             self.roots.leave(var, keeps)
@@ -127,6 +133,8 @@ class Accesses:
         unit = element_bytes(view.dtype)
         if self.barred:
             self.roots.leave(view.pointer, self.barred)
+        elif storage.texture is not None:
+            self.roots.leave(view.pointer, "it is a texture, and is accessed by index rather than by column and row")
         elif not view.flat:
             self.roots.leave(view.pointer, NOT_FLAT)
         elif unit is None or unit & (unit - 1):

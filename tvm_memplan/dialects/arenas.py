@@ -97,6 +97,8 @@ class Arenas:
         self._aliases = captured.aliases
         self._moved: dict[Any, Arena] = {}
         for region in captured.regions:
+            if not region.variables:
+                continue  # textures alone
             arena = _arena(region, offsets[region.name], sizes[region.name])
             (self.body if region.anchor is None else self.of_loop.setdefault(region.anchor, [])).append(arena)
             self._moved.update((var, arena) for var in arena.offset_of)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvm_memplan.dialects.extents import Unit
+from tvm_memplan.dialects.textures import TextureShape
 from tvm_memplan.planning.trace import Trace
 from tvm_memplan.report.memory import LeftAlone
 
@@ -29,11 +30,15 @@ class Region:
     anchor : object
         Where the arena goes: None for the whole body, else the loop's variable (an IR object).
     variables : mapping of str to object
-        For each buffer name of the trace, the IR variable that is its storage.
+        For each buffer name of the trace, the IR variable that is its storage; textures apart.
     unit : Unit or None
         What every size of the trace has to be multiplied with, None for plain bytes.
     alignment : int
         Bytes; what every place in the arena of a symbolic unit has to be a multiple of. (Plain buffers say it each.)
+    textures : mapping of str to TextureShape
+        Those of the trace that are textures, which have slots instead of an offset in the arena.
+    texture_variables : mapping of str to object
+        The IR variable of each of them.
     """
 
     name: str
@@ -42,6 +47,8 @@ class Region:
     variables: Mapping[str, Any]
     unit: Unit | None = None
     alignment: int = 1
+    textures: Mapping[str, TextureShape] = field(default_factory=dict)
+    texture_variables: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,8 @@ class Allocation:
     def why_not_planned(self) -> str:
         """The reason for which it has to stay as it is, empty when it can be planned."""
         unit = element_bytes(self.dtype)
+        if "texture" in self.scope:
+            return "a texture that is allocated by bytes is not planned, only by width and height"
         if self.scope != "global":
             return f"scope {self.scope!r} is not planned yet, only global is"
         if self.dtype == "handle":

@@ -20,6 +20,7 @@ from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, n
 from tvm_memplan.dialects.extents import Extents, Unit
 from tvm_memplan.dialects.positions import Entered, Positions
 from tvm_memplan.dialects.roots import Roots, Storage
+from tvm_memplan.dialects.textures import TextureAllocation, shape_of
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
 
@@ -46,6 +47,8 @@ class Reader:
 
     #: What the start of an arena is sure to be aligned to, in bytes; None where an arena gets what it asks for.
     base_alignment: int | None = None
+    #: What a texture may have in each dimension, None where the target does not say.
+    texture_limits: tuple[int | None, ...] = ()
 
     def __init__(self, function: str, alignment: int, extents: Extents) -> None:
         self.function = function
@@ -102,10 +105,14 @@ class Reader:
         regions = []
         for index, (name, anchor, body) in enumerate(self.regions):
             for unit in (None, *self.extents.units):
-                mine = {s.name: s.var for s in self.roots.storages.values() if self._belongs(s, index, unit)}
+                mine = [s for s in self.roots.storages.values() if self._belongs(s, index, unit)]
                 if mine:
                     title = name if unit is None else f"{name}[{unit.text}]"
-                    regions.append(Region(title, Trace(restricted(body, mine)), anchor, mine, unit, self.alignment))
+                    trace = Trace(restricted(body, {s.name for s in mine}))
+                    flat = {s.name: s.var for s in mine if s.texture is None}
+                    shapes = {s.name: s.texture for s in mine if s.texture is not None}
+                    handles = {s.name: s.var for s in mine if s.texture is not None}
+                    regions.append(Region(title, trace, anchor, flat, unit, self.alignment, shapes, handles))
         left = (s for s in self.roots.storages.values() if s.reason)
         alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
         return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases), dict(self.extents.used))
@@ -156,6 +163,14 @@ class Reader:
     def accesses(self) -> Accesses:
         """The accesses of one statement, empty yet."""
         return Accesses(self.roots, self.barred(), self.positions)
+
+    def texture(self, var: Any, what: TextureAllocation) -> Placed:
+        """Note that the texture `what` is allocated here for `var`."""
+        reason = "it is a texture that is allocated inside a parallel loop" if self.region[-1] else ""
+        placed, storage = self.allocated(var, what, reason), self.roots.storages[var]
+        storage.texture = shape_of(what)
+        storage.alignment = 1  # nobody counts its bytes
+        return placed
 
     def use(self, label: str, *expressions: Any, keeps: str = "") -> tuple[Node, ...]:
         """A step that evaluates `expressions`."""
@@ -242,7 +257,8 @@ class Reader:
 
     def _attribute(self, var: Any, key: str, value: Any) -> None:
         storage, aligned = self.roots.of(var), constant(value)
-        if storage is None or key != "storage_alignment" or aligned is None:
+        flat = storage is not None and storage.texture is None
+        if storage is None or not flat or key != "storage_alignment" or aligned is None:
             self.roots.leave(var, f"it carries the attribute {key}")
         elif self.base_alignment is not None and aligned > self.base_alignment:
             self.roots.leave(var, f"it asks for an alignment of {aligned} bytes, which no arena is sure to have")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvm_memplan.dialects.elements import constant, element_bytes
+from tvm_memplan.dialects.textures import TextureShape
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Storage:
     region: int
     full: int = 1
     unit: Any = None
+    texture: TextureShape | None = None  # for what is addressed by column and row
 
 
 @dataclass

@@ -14,9 +14,9 @@ is that of the two-dimensional allocator in TVM's graph memory planner; the choi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from tvm_memplan.errors import BadPlan, BadProblem
 from tvm_memplan.planning.model import LiveRange
@@ -63,7 +63,9 @@ class TextureSlot:
 
 
 def texture_slots(textures: Sequence[Texture], largest: tuple[int, ...] | None = None) -> list[TextureSlot]:
-    """Share slots among textures, the one of most elements first; each goes where the slot grows least.
+    """Share slots among textures: each in turn goes where the slot grows least.
+
+    Several orders are tried for each type, largest first among them, and the one with the fewest elements is kept.
 
     Parameters
     ----------
@@ -77,30 +79,84 @@ def texture_slots(textures: Sequence[Texture], largest: tuple[int, ...] | None =
     list of TextureSlot
         All of them together have at most as many elements as the textures.
     """
-    slots: list[TextureSlot] = []
-    for i in sorted(range(len(textures)), key=lambda i: (-prod(textures[i].extents), i)):
-        texture = textures[i]
+    for texture in textures:
         if largest is not None and not _within(texture.extents, largest):
             raise BadProblem(
                 f"texture {texture.name!r} of {texture.extents} is larger than {largest}, the largest there is"
             )
-        best, price = -1, prod(texture.extents)  # a slot of its own
+    groups: dict[tuple[str, int], list[int]] = {}
+    for i, texture in enumerate(textures):
+        groups.setdefault((texture.element, len(texture.extents)), []).append(i)
+    slots: list[TextureSlot] = []
+    for members in groups.values():
+        found = (_shared(textures, sorted(members, key=order), largest) for order in _orders(textures))
+        slots += min(found, key=lambda slots: sum(slot.elements for slot in slots))
+    return slots
+
+
+def _orders(textures: Sequence[Texture]) -> list[Callable[[int], tuple[int, ...]]]:
+    """Keys to sort by: most elements first, then the longest in one dimension first, then in order of birth."""
+    first = [min((live.start for live in texture.live_ranges), default=0) for texture in textures]
+    areas = [prod(texture.extents) for texture in textures]
+    return [
+        lambda i: (-areas[i], i),
+        lambda i: (-textures[i].extents[0], -areas[i], i),
+        lambda i: (-textures[i].extents[-1], -areas[i], i),
+        lambda i: (first[i], -areas[i], i),
+    ]
+
+
+def _shared(textures: Sequence[Texture], order: Sequence[int], largest: tuple[int, ...] | None) -> list[TextureSlot]:
+    """Slots for the textures in `order`, of one type: each goes where the slot grows least, or into one of its own."""
+    slots: list[TextureSlot] = []
+    for i in order:
+        texture = textures[i]
+        best, price = -1, (prod(texture.extents), inf)  # a slot of its own
         for k, slot in enumerate(slots):
-            grown = _joined(slot, texture)
-            if grown is None or (largest is not None and not _within(grown, largest)):
+            grown = tuple(map(max, slot.extents, texture.extents))
+            if largest is not None and not _within(grown, largest):
                 continue
             if any(_meet(texture, textures[j]) for j in slot.members):
                 continue
-            # Of equal prices sharing is the better: fewer allocations.
-            growth = prod(grown) - slot.elements
-            if growth < price or (best < 0 and growth == price):
-                best, price = k, growth
+            # Of equal growth the smallest slot is the best, since devices are slower where much of an image is unused.
+            cost = (prod(grown) - slot.elements, slot.elements)
+            if cost < price:
+                best, price = k, cost
         if best < 0:
             slots.append(TextureSlot(texture.extents, texture.element, (i,)))
         else:
-            grown = _joined(slots[best], texture) or ()
+            grown = tuple(map(max, slots[best].extents, texture.extents))
             slots[best] = TextureSlot(grown, texture.element, (*slots[best].members, i))
     return slots
+
+
+@dataclass(frozen=True)
+class TexturePeak:
+    """The elements of one type that are alive together at most: `step` is the first where it is so."""
+
+    element: str
+    elements: int
+    step: int
+    members: tuple[int, ...]
+
+
+def texture_peaks(textures: Sequence[Texture]) -> list[TexturePeak]:
+    """Return the peak of every element type; no slots of that type have fewer elements than its peak.
+
+    Whatever is alive together has slots of its own, and types do not mix, so the sum over all types bounds all slots.
+    """
+    peaks = []
+    for element in dict.fromkeys(texture.element for texture in textures):
+        members = [i for i, texture in enumerate(textures) if texture.element == element]
+        starts = sorted({live.start for i in members for live in textures[i].live_ranges})
+        best = TexturePeak(element, 0, starts[0] if starts else 0, ())
+        for step in starts:
+            alive = tuple(i for i in members if any(r.start <= step < r.stop for r in textures[i].live_ranges))
+            elements = sum(prod(textures[i].extents) for i in alive)
+            if elements > best.elements:
+                best = TexturePeak(element, elements, step, alive)
+        peaks.append(best)
+    return peaks
 
 
 def check_texture_slots(textures: Sequence[Texture], slots: Sequence[TextureSlot]) -> None:
@@ -122,13 +178,6 @@ def check_texture_slots(textures: Sequence[Texture], slots: Sequence[TextureSlot
 
 def _within(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
     return len(inner) == len(outer) and all(a <= b for a, b in zip(inner, outer))
-
-
-def _joined(slot: TextureSlot, texture: Texture) -> tuple[int, ...] | None:
-    """The extents of a slot that holds the texture as well, None where they cannot share."""
-    if slot.element != texture.element or len(slot.extents) != len(texture.extents):
-        return None
-    return tuple(map(max, slot.extents, texture.extents))
 
 
 def _meet(one: Texture, other: Texture) -> bool:

@@ -3,6 +3,7 @@
 from tvm_memplan.relay.build_model import Built, build
 from tvm_memplan.relay.compare import USMP_ALGORITHMS, Comparison, compare
 from tvm_memplan.relay.frontends import read_model
+from tvm_memplan.relay.plan_graph import PlannedGraph, plan_graph
 from tvm_memplan.relay.plan_model import PlannedModel, plan
 from tvm_memplan.relay.targets import Configuration, host_config, micro_config
 
@@ -11,11 +12,13 @@ __all__ = [
     "Built",
     "Comparison",
     "Configuration",
+    "PlannedGraph",
     "PlannedModel",
     "build",
     "compare",
     "host_config",
     "micro_config",
     "plan",
+    "plan_graph",
     "read_model",
 ]

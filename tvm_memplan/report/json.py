@@ -9,7 +9,8 @@
                 "peak": {"step": 3, "operator": "conv2d", "holders": ["b1", "b0"]} or null}],
      "allocations": [{"name": "b0", "operator": "conv2d", "kind": "activation", "scope": "global",
                       "size_bytes": 16000, "alignment_bytes": 4, "live_ranges_steps": [[0, 4]],
-                      "pool": "sram", "offset_bytes": 0}],
+                      "pool": "sram", "offset_bytes": 0,
+                      "slot": "0: 5 x 48 float32x4" (textures only)}],
      "steps": ["pad", "conv2d"],
      "left_alone": [{"name": "s", "function": "f", "scope": "shared", "size_bytes": 512 or null, "reason": "..."}],
      "notes": ["..."]}
@@ -71,6 +72,7 @@ def to_fields(report: MemoryReport) -> dict[str, Any]:
                 "live_ranges_steps": [[live.start, live.stop] for live in row.live_ranges],
                 "pool": row.pool,
                 "offset_bytes": row.offset,
+                **({"slot": row.slot} if row.slot else {}),
             }
             for row in report.allocations
         ],
@@ -208,6 +210,7 @@ def _allocation(fields: _Fields) -> Allocation:
         ),
         pool=fields.text("pool"),
         offset=fields.count("offset_bytes"),
+        slot=fields.text("slot") if "slot" in fields.left else "",
     )
 
 

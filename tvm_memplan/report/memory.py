@@ -13,7 +13,11 @@ from tvm_memplan.planning.model import Kind, LiveRange
 
 @dataclass(frozen=True)
 class Allocation:
-    """One row of the allocation table; sizes and offsets in bytes, live ranges in steps."""
+    """One row of the allocation table; sizes and offsets in bytes, live ranges in steps.
+
+    `slot` is empty but for textures, which have a slot of their pool (number, extents and element type) and start at
+    its corner: their `offset` is 0 and means nothing.
+    """
 
     name: str
     operator: str
@@ -24,6 +28,7 @@ class Allocation:
     live_ranges: tuple[LiveRange, ...]
     pool: str
     offset: int
+    slot: str = ""
 
     @property
     def title(self) -> str:

@@ -110,7 +110,7 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
             row.operator,
             row.kind.value,
             row.pool,
-            f"{row.offset:,}",
+            f"slot {row.slot.partition(':')[0]}" if row.slot else f"{row.offset:,}",
             f"{row.size:,}",
             " ".join(f"[{live.start}, {live.stop})" for live in row.live_ranges) or "-",
         )

@@ -22,6 +22,8 @@ from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
+from tvm_memplan.report.textures import texture_figures, texture_rows
+from tvm_memplan.transform.texture_plan import TexturePlan, plan_textures, recorded_textures
 
 #: Function attribute that `PlanMemory` writes and `RewriteStorage` reads.
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
@@ -38,6 +40,7 @@ class RegionPlan:
     region: Region
     liveness: Liveness
     plan: Plan
+    textures: TexturePlan
 
     @property
     def size(self) -> int:
@@ -69,6 +72,7 @@ class FunctionPlan:
                 "alignment": self.alignment,
                 "upper_bounds": dict(self.upper_bounds),
                 "regions": {r.region.name: r.offsets for r in self.regions},
+                "textures": {r.region.name: r.textures.to_fields() for r in self.regions if r.textures.scopes},
             },
             sort_keys=True,
         )
@@ -79,12 +83,15 @@ class FunctionPlan:
         if not self.regions:
             return (MemoryReport(name, target, self.planner, (), (), (), left),)
         return tuple(
-            memory_report(
-                planned.plan,
-                planned.liveness.steps,
-                model=name if index == 0 else f"{name}/{planned.region.name}",
-                target=target,
-                left_alone=left if index == 0 else (),
+            _with_textures(
+                memory_report(
+                    planned.plan,
+                    planned.liveness.steps,
+                    model=name if index == 0 else f"{name}/{planned.region.name}",
+                    target=target,
+                    left_alone=left if index == 0 else (),
+                ),
+                planned,
             )
             for index, planned in enumerate(self.regions)
         )
@@ -124,6 +131,15 @@ class FunctionPlan:
         )
 
 
+def _with_textures(report: MemoryReport, planned: RegionPlan) -> MemoryReport:
+    """`report` with the figures and rows of the region's textures, which share its steps."""
+    pools, rows = list(report.pools), list(report.allocations)
+    for one in planned.textures.scopes:
+        pools.append(texture_figures(one.scope, one.textures, one.slots, one.element_bytes, report.steps))
+        rows.extend(texture_rows(one.scope, one.textures, one.slots, one.element_bytes))
+    return replace(report, pools=tuple(pools), allocations=tuple(rows))
+
+
 def _note(planned: RegionPlan, report: MemoryReport) -> Iterator[str]:
     region = planned.region
     each = "" if region.unit is None else f" times {region.unit.text}"
@@ -135,8 +151,11 @@ def _note(planned: RegionPlan, report: MemoryReport) -> Iterator[str]:
 
 def _problem(region: Region) -> tuple[Liveness, Problem]:
     liveness = live_ranges(region.trace)
+    # Textures come last, so that an index means the same buffer in the liveness and in the problem.
+    buffers = tuple(sorted(liveness.buffers, key=lambda buffer: buffer.name in region.textures))
+    liveness, flat = replace(liveness, buffers=buffers), buffers[: len(buffers) - len(region.textures)]
     pool = Pool(f"{region.name}.global" if region.anchor is not None else "global" + region.name.removeprefix("body"))
-    return liveness, Problem(liveness.buffers, (pool,), in_place=in_place_pairs(region.trace, liveness))
+    return liveness, Problem(flat, (pool,), in_place=in_place_pairs(region.trace, liveness))
 
 
 def plan_function(
@@ -165,7 +184,7 @@ def plan_function(
     regions = []
     for region in captured.regions:
         liveness, problem = _problem(region)
-        regions.append(RegionPlan(region, liveness, plan(problem, planner)))
+        regions.append(RegionPlan(region, liveness, plan(problem, planner), plan_textures(region, liveness)))
     return FunctionPlan(captured, tuple(regions), planner, alignment, upper_bounds or {})
 
 
@@ -186,6 +205,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
         bounds = {str(variable): int(most) for variable, most in recorded["upper_bounds"].items()}
+        slots: Mapping[str, Any] = recorded.get("textures", {})
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
@@ -200,9 +220,10 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         candidate = Plan(problem, places, planner)
         try:
             check_plan(candidate)
+            textures = recorded_textures(region, liveness, slots.get(region.name, ()))
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
-        regions.append(RegionPlan(region, liveness, candidate))
+        regions.append(RegionPlan(region, liveness, candidate, textures))
     return FunctionPlan(captured, tuple(regions), planner, alignment, bounds)
 
 

@@ -9,6 +9,9 @@ written (`tvm_memplan.planning.in_place`): chains of element-wise operators, fus
 copies into longer buffers. The report says where it does. TVM's StorageRewrite compares indices as they are written,
 and is wrong where a buffer is read under a second name, or an element is written twice.
 
+Textures have no offset. They are planned by width, height and element type into slots, each an allocation of its own,
+as `tvm_memplan.transform.texture_plan` says; everything that one launch touches is alive through all of it.
+
 Leaves alone: functions that `RewriteStorage` has already done, functions with nothing to plan, and every buffer
 that cannot be understood (`tvm_memplan.analysis.analyze_memory` names them with the reason).
 """

@@ -1,8 +1,9 @@
 """`RewriteStorage`: turn recorded plans into arenas with static offsets.
 
 For each PrimFunc with a plan from `PlanMemory` it captures the function again, judges the plan against what it finds,
-replaces the planned allocations with one arena per region and scope, and leaves the attribute ``tvm_memplan.arena``
-(bytes of each arena, JSON) as the mark that it is done. Running it again changes nothing.
+replaces the planned allocations with one arena per region, planned textures with one allocation per slot, and leaves
+the attribute ``tvm_memplan.arena`` (bytes of each arena, and of the slots of each texture scope, JSON) as the mark that
+it is done. Running it again changes nothing.
 
 Leaves alone: functions without a plan, and every buffer that was not planned.
 """
@@ -38,8 +39,13 @@ def RewriteStorage() -> Any:
         if attributes is None or PLAN_ATTRIBUTE not in attributes:
             return function
         made = recorded_plan(function, name_of(function, module), str(attributes[PLAN_ATTRIBUTE]))
-        sizes = {r.region.name: r.size for r in made.regions}
+        sizes = {r.region.name: r.size for r in made.regions if r.region.variables}
         rewritten = dialect.rewrite(function, made.captured, {r.region.name: r.offsets for r in made.regions}, sizes)
+        for region in made.regions:
+            if region.textures.scopes:
+                handles = region.region.texture_variables
+                rewritten = dialect.rewrite_textures(rewritten, handles, region.textures.for_rewriting())
+                sizes.update(region.textures.bytes_of_scopes())
         arenas = json.dumps(sizes, sort_keys=True)
         return rewritten.without_attr(PLAN_ATTRIBUTE).with_attr(ARENA_ATTRIBUTE, arenas)
 

@@ -1,8 +1,8 @@
 """Read a lowered PrimFunc into traces, one per region.
 
-Left alone on purpose: scopes other than global, allocations inside device launches, vectorised loops and virtual
-threads (later passes give those one copy per thread or lane), sizes that are not constants, pointers that are
-stored or computed with. What is left alone keeps its own `Allocate`.
+Textures are read as well (`tvm_memplan.dialects.tir.textures`). Left alone on purpose: other scopes, allocations
+inside device launches, vectorised loops and virtual threads (later passes give those one copy per thread or lane),
+sizes that are not constants, pointers that are stored or computed with. What is left alone keeps its own `Allocate`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
 from tvm_memplan.dialects.tir.arithmetic import ARITHMETIC, parameters
 from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
+from tvm_memplan.dialects.tir.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
@@ -51,6 +52,7 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
     """
     bounds = {**declared_bounds(function), **(upper_bounds or {})}
     reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
+    reader.texture_limits = texture_limits(function)
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
@@ -74,6 +76,9 @@ def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone
         if isinstance(node, tir.Allocate):
             what = _allocation(node)
             found.append(LeftAlone(what.name, name, what.scope, what.size(), reason))
+        texture = texture_of(node) if isinstance(node, tir.LetStmt) else None
+        if texture is not None:
+            found.append(LeftAlone(texture.name, name, texture.scope, texture.size(), reason))
 
     tir.stmt_functor.post_order_visit(function.body, visit)
     return found
@@ -120,7 +125,11 @@ class _Reader(Reader):
             label = f"call {getattr(stmt.value.args[0], 'value', label)}"
         return self.use(label, stmt.value)
 
-    def _let(self, stmt: Any) -> tuple[Node, ...]:
+    def _let(self, stmt: Any) -> tuple[Node | Placed, ...]:
+        texture = texture_of(stmt, self.texture_limits)
+        if texture is not None:
+            placed = self.texture(stmt.var, texture)
+            return (*self.use(f"allocate {stmt.var.name}", *stmt.value.args[2].args), placed)
         if stmt.var.dtype != "handle":
             self.positions.bind(stmt.var, stmt.value)
             return self.use(f"let {stmt.var.name}", stmt.value)

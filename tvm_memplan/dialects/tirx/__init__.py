@@ -1,6 +1,7 @@
 """TIR of the Relax line (apache-tvm 0.27): flat `AllocBuffer` statements, after FlattenBuffer.
 
-`capture` reads a PrimFunc into traces, `rewrite` writes planned offsets back, `function_pass` makes TVM passes,
+`capture` reads a PrimFunc into traces, `rewrite` writes planned offsets back and `rewrite_textures` planned slots,
+`function_pass` makes TVM passes,
 `register_standard_pipeline` names TVM's own lowering with other passes in the place of StorageRewrite.
 
 What TVM 0.27 promises about an `AllocBuffer`: it has no body and lives to the end of the loop, branch or function
@@ -14,5 +15,6 @@ from tvm_memplan.dialects.tirx.capture import capture
 from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered
 from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
 from tvm_memplan.dialects.tirx.rewrite import rewrite
+from tvm_memplan.dialects.tirx.textures import rewrite_textures
 
-__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite"]
+__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite", "rewrite_textures"]

@@ -24,6 +24,7 @@ from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
 from tvm_memplan.dialects.tirx.arithmetic import ARITHMETIC, parameters
 from tvm_memplan.dialects.tirx.expressions import call_name, element_type, has_load, is_pointer, view, walk
+from tvm_memplan.dialects.tirx.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
@@ -61,6 +62,7 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
     """
     bounds = {**declared_bounds(function), **(upper_bounds or {})}
     reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
+    reader.texture_limits = texture_limits(function)
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
@@ -82,7 +84,12 @@ def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone
         what = _allocation(stmt.buffer)
         found.append(LeftAlone(what.name, name, what.scope, what.size(), reason))
 
-    tvm_ffi.structural_walk(function.body, (tirx.AllocBuffer, visit))
+    def declared(stmt: Any) -> None:
+        what = texture_of(stmt)
+        if what is not None:
+            found.append(LeftAlone(what.name, name, what.scope, what.size(), reason))
+
+    tvm_ffi.structural_walk(function.body, (tirx.AllocBuffer, visit), (tirx.DeclBuffer, declared))
     return found
 
 
@@ -133,7 +140,13 @@ class _Reader(Reader):
         placed = self.allocated(stmt.buffer, _allocation(stmt.buffer, self.extents), _why_not(stmt), alignment)
         return (*self.use(f"allocate {stmt.buffer.name}", *kind.shape), placed)
 
-    def _DeclBuffer(self, stmt: Any) -> tuple[Node, ...]:
+    def _DeclBuffer(self, stmt: Any) -> tuple[Node | Placed, ...]:
+        texture = texture_of(stmt, self.texture_limits)
+        if texture is not None:
+            return (
+                *self.use(f"allocate {stmt.buffer.name}", *stmt.data.args[2].args),
+                self.texture(stmt.buffer, texture),
+            )
         head = self.use(f"view {stmt.buffer.name}", *stmt.buffer.ty.shape)
         return (*head, *self._named(stmt.buffer, stmt.data, f"view {stmt.buffer.name!r}"))
 
