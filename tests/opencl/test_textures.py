@@ -13,8 +13,8 @@ pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 import tvm
 
 from tests.opencl import images
-from tests.tir import texture_programs as programs
 from tests.removed_rules import touches_only
+from tests.tir import texture_programs as programs
 from tvm_memplan.dialects import tir as dialect
 from tvm_memplan.dialects.textures import TextureShape
 from tvm_memplan.planning import liveness
