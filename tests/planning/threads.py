@@ -99,7 +99,7 @@ class Thread:
                         self.block.write(alloc, place, cell, f"{self.number}.{self.count}")
                     yield False
             elif isinstance(node, Loop):
-                for turn in range(self.chosen(node.body, here, rounds).randint(node.at_least_once, 3)):
+                for turn in range(self.chosen(node.body, here, rounds).randint(node.at_least_once, 2)):
                     yield from self.run(node.body, here, (*rounds, turn), dict(names))
             elif self.chosen(node.then + node.orelse, here, rounds).random() < 0.5:
                 yield from self.run(node.then, (*here, 0), rounds, dict(names))
@@ -132,7 +132,7 @@ def run(trace: Trace, plan: Plan | None, scope: str, inserted: Container[int], s
 
 
 def disagreement(
-    trace: Trace, plan: Plan, scope: str, inserted: Container[int] = (), seeds: range = range(8)
+    trace: Trace, plan: Plan, scope: str, inserted: Container[int] = (), seeds: range = range(12)
 ) -> str | None:
     """What a thread reads in the arena that it does not read in storage of its own, or None."""
     for seed in seeds:
