@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
@@ -9,7 +10,9 @@ from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.transform.function_plan import plan_function
 
 
-def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> dict[str, MemoryReport]:
+def analyze_memory(
+    module: Any, planner: str = "auto", alignment: int = 64, scopes: Sequence[str] = ("global", "shared", "shared.dyn")
+) -> dict[str, MemoryReport]:
     """Plan every PrimFunc of `module` and return the numbers; the module stays as it is.
 
     Parameters
@@ -20,18 +23,21 @@ def analyze_memory(module: Any, planner: str = "auto", alignment: int = 64) -> d
         Name of a planner.
     alignment : int
         Bytes; see `tvm_memplan.transform.PlanMemory`.
+    scopes : sequence of str
+        Which memory is looked at; shared memory is reused across barriers that are in the module already, or are added.
 
     Returns
     -------
     dict of str to MemoryReport
         By function name, in alphabetical order; the body of a parallel loop with allocations of its own has an
-        entry ``function/loop``, whose arena exists once per worker.
+        entry ``function/loop``, whose arena exists once per worker, and the shared memory of a launch an entry
+        ``function/launch.shared``, whose arena exists once per block of threads.
     """
     dialect = tir_dialect()
 
     reports: dict[str, MemoryReport] = {}
     for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
         if dialect.is_lowered(function):
-            for report in plan_function(function, str(variable.name_hint), planner, alignment).reports():
+            for report in plan_function(function, str(variable.name_hint), planner, alignment, scopes).reports():
                 reports[report.model] = report
     return reports

@@ -27,8 +27,24 @@ BORROWING_CALLS = frozenset(
         "tvm_stack_make_array",
         "isnullptr",
         "function call",
+        # Of shared memory: (pointer, offset) pairs, or pointers that were made with `tvm_access_ptr`. A copy goes on
+        # after the call; see `tvm_memplan.dialects.launches`.
+        "ptx_cp_async",
+        "cp_async_raw",
+        "ptx_ldmatrix",
+        "ldmatrix",
+        "ptx_mma",
+        "mma_fill",
+        "mma_store",
+        "mma_fill_legacy",
+        "mma_store_legacy",
+        "tvm_load_matrix_sync",
+        "tvm_store_matrix_sync",
     }
 )
+
+# The widest access that devices have.
+_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,8 @@ class View:
         Whether it has one dimension, and so has the access.
     shifted : bool
         Whether it says that its first element lies elsewhere than at the pointer.
+    lanes : int
+        Elements that one access takes at once.
     """
 
     pointer: Any
@@ -54,6 +72,7 @@ class View:
     dtype: str
     flat: bool
     shifted: bool
+    lanes: int = 1
 
 
 @dataclass(frozen=True)
@@ -74,12 +93,14 @@ class Visits:
 class Accesses:
     """The reads and writes of one statement, by name of the root, in order of appearance.
 
-    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can.
+    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can; what
+    belongs to region `inside` can be moved all the same.
     """
 
-    def __init__(self, roots: Roots, barred: str = "") -> None:
+    def __init__(self, roots: Roots, barred: str = "", inside: int | None = None) -> None:
         self.roots = roots
         self.barred = barred
+        self.inside = inside
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
 
@@ -107,7 +128,10 @@ class Accesses:
             self.roots.leave(var, keeps)
         # Who is given an address may read and write behind it.
         self.reads[storage.name] = self.writes[storage.name] = None
-        if self.barred:
+        if storage.scope != "global":
+            # Instructions that take an address of shared memory want it as aligned as the widest vector.
+            storage.alignment = max(storage.alignment, _VECTOR_BYTES)
+        if self.barred and storage.region != self.inside:
             self.roots.leave(var, self.barred)
 
     def place(self, view: View) -> None:
@@ -116,7 +140,7 @@ class Accesses:
         if storage is None:
             return
         unit = element_bytes(view.dtype)
-        if self.barred:
+        if self.barred and storage.region != self.inside:
             self.roots.leave(view.pointer, self.barred)
         elif not view.flat:
             self.roots.leave(view.pointer, NOT_FLAT)
@@ -130,6 +154,9 @@ class Accesses:
             self.roots.leave(view.pointer, f"pointer {view.pointer.name!r} is viewed with elements of another size")
         else:
             storage.alignment = max(storage.alignment, unit)
+            if storage.scope != "global" and view.lanes > 1:
+                wide = 1 << (unit * view.lanes - 1).bit_length()
+                storage.alignment = max(storage.alignment, min(wide, _VECTOR_BYTES))
 
     def _through(self, view: View, into: dict[str, None]) -> None:
         storage = self.roots.of(view.pointer)

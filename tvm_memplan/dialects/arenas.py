@@ -30,12 +30,15 @@ class Arena:
         Bytes.
     alignment : int
         Bytes that its start has to be a multiple of.
+    scope : str
+        The memory it lies in.
     """
 
     name: str
     offset_of: Mapping[Any, int]
     size: int
     alignment: int
+    scope: str = "global"
 
     @property
     def needs_int64(self) -> bool:
@@ -87,20 +90,24 @@ class Arenas:
     def __init__(self, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]) -> None:
         self.body: Arena | None = None
         self.of_loop: dict[Any, Arena] = {}
+        self.of_launch: dict[Any, list[Arena]] = {}
         self._aliases = captured.aliases
         self._moved: dict[Any, Arena] = {}
         for region in captured.regions:
             arena = _arena(region, offsets[region.name], sizes[region.name])
             if region.anchor is None:
                 self.body = arena
+            elif region.scope != "global":
+                self.of_launch.setdefault(region.anchor, []).append(arena)
             else:
                 self.of_loop[region.anchor] = arena
             self._moved.update((var, arena) for var in arena.offset_of)
 
     @property
     def all(self) -> tuple[Arena, ...]:
-        """The body's arena, and those of the loops."""
-        return (*(() if self.body is None else (self.body,)), *self.of_loop.values())
+        """The body's arena, and those of the loops and launches."""
+        launches = (arena for arenas in self.of_launch.values() for arena in arenas)
+        return (*(() if self.body is None else (self.body,)), *self.of_loop.values(), *launches)
 
     def locate(self, var: Any) -> Place | None:
         """Where a storage variable, or an alias of one, stands; None when it was not planned."""
@@ -115,9 +122,8 @@ class Arenas:
 
 def _arena(region: Region, offsets: Mapping[str, int], size: int) -> Arena:
     name = "arena" if region.anchor is None else "arena_" + re.sub(r"\W", "_", region.name)
-    return Arena(
-        name, {var: offsets[buffer] for buffer, var in region.variables.items()}, size, _alignment(region.trace.body)
-    )
+    offset_of = {var: offsets[buffer] for buffer, var in region.variables.items()}
+    return Arena(name, offset_of, size, _alignment(region.trace.body), region.scope)
 
 
 def _alignment(nodes: Iterable[Node]) -> int:

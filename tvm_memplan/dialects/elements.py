@@ -20,6 +20,9 @@ ADDRESS_SPACE_BYTES = 1 << 47
 _DTYPE = re.compile(r"(?:bool|handle|[a-z]+?(?P<bits>\d+)(?:_[a-z0-9]+?)?)(?:x(?P<lanes>\d+))?")
 _BITS = {"bool": 8, "handle": 64}
 
+_PLANNED_SCOPES = ("global", "shared", "shared.dyn")
+_REGISTERS = ("local", "warp")
+
 
 def element_bytes(dtype: str) -> int | None:
     """Bytes of one element of `dtype` (lanes included), None where no single rule holds on every target."""
@@ -79,8 +82,10 @@ class Allocation:
     def why_not_planned(self) -> str:
         """The reason for which it has to stay as it is, empty when it can be planned."""
         unit = element_bytes(self.dtype)
-        if self.scope != "global":
-            return f"scope {self.scope!r} is not planned yet, only global is"
+        if self.scope in _REGISTERS or self.scope.startswith("wmma."):
+            return f"scope {self.scope!r}: it lies in registers, which the target's compiler allocates"
+        if self.scope not in _PLANNED_SCOPES:
+            return f"scope {self.scope!r} is not planned"
         if self.dtype == "handle":
             return "it holds pointers"
         if unit is None:
@@ -91,7 +96,8 @@ class Allocation:
             return NOT_FLAT
         size = self.size()
         if size is None:
-            return f"its size {self.extent_text} is not a constant"
+            known = f"its size {self.extent_text} is not a constant"
+            return known if self.scope == "global" else f"{known}: it can be planned once it has a bound"
         if size <= 0:
             return "it holds no element"
         return ""

@@ -8,13 +8,15 @@ live ranges found then, so a plan that no longer fits its function is refused ra
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.barriers import as_planned, block_problem, needed_barriers
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
@@ -26,22 +28,32 @@ from tvm_memplan.report.memory import MemoryReport
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
 #: Function attribute that `RewriteStorage` leaves behind: bytes of each arena, as JSON.
 ARENA_ATTRIBUTE = "tvm_memplan.arena"
+#: Function attribute that goes with it: the scopes that are done, as JSON.
+DONE_ATTRIBUTE = "tvm_memplan.scopes"
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """A region with what was found out about it."""
+    """A region with what was found out about it; `barriers` are those that have to be added for its plan."""
 
     region: Region
     liveness: Liveness
     plan: Plan
+    barriers: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes of the region's arena."""
         return self.plan.size()
+
+    @property
+    def barrier_reasons(self) -> tuple[str, ...]:
+        """The pairs of buffers that share bytes only because of an added barrier."""
+        bare = as_planned(self.region.trace, self.plan, ()).problem.separate - self.plan.problem.separate
+        names = [buffer.name for buffer in self.plan.problem.buffers]
+        return tuple(f"{names[j]!r} on bytes of {names[i]!r}" for i, j in sorted(bare) if self.plan.share(i, j))
 
     @property
     def offsets(self) -> dict[str, int]:
@@ -57,6 +69,7 @@ class FunctionPlan:
     regions: tuple[RegionPlan, ...]
     planner: str
     alignment: int
+    scopes: tuple[str, ...] = ("global",)
 
     def to_attribute(self) -> str:
         """The text for `PLAN_ATTRIBUTE`."""
@@ -65,6 +78,8 @@ class FunctionPlan:
                 "version": _VERSION,
                 "planner": self.planner,
                 "alignment": self.alignment,
+                "scopes": self.scopes,
+                "barriers": {r.region.name: r.barriers for r in self.regions if r.barriers},
                 "regions": {r.region.name: r.offsets for r in self.regions},
             },
             sort_keys=True,
@@ -82,6 +97,7 @@ class FunctionPlan:
                 model=name if index == 0 else f"{name}/{planned.region.name}",
                 target=target,
                 left_alone=left if index == 0 else (),
+                notes=_notes(planned),
             )
             for index, planned in enumerate(self.regions)
         )
@@ -93,19 +109,46 @@ class FunctionPlan:
             first,
             pools=tuple(pool for report in (first, *others) for pool in report.pools),
             allocations=tuple(row for report in (first, *others) for row in report.allocations),
-            notes=tuple(
-                f"{other.model} has one arena of {other.pools[0].planned} bytes per worker" for other in others
-            ),
+            notes=tuple(_whole_note(report, r.region) for report, r in zip(others, self.regions[1:])),
         )
 
 
-def _problem(region: Region, alignment: int) -> tuple[Liveness, Problem]:
+def _whole_note(report: MemoryReport, region: Region) -> str:
+    each = "worker" if region.scope == "global" else "block of threads"
+    return f"{report.model} has one arena of {report.pools[0].planned} bytes per {each}"
+
+
+def _notes(planned: RegionPlan) -> tuple[str, ...]:
+    if not planned.barriers:
+        return ()
+    names = ", ".join(planned.barrier_reasons)
+    many = "barrier is" if len(planned.barriers) == 1 else "barriers are"
+    return (f"{len(planned.barriers)} {many} added, each once per launch, for {names}",)
+
+
+def _problem(region: Region, alignment: int, inserted: Sequence[int] | None = ()) -> tuple[Liveness, Problem]:
+    """The problem of a region; of one in a launch, with just the `inserted` barriers, or, for None, as it may be."""
+    if region.scope in SHARED:
+        return block_problem(region.trace, Pool(region.name, scopes=(region.scope,)), inserted)
     liveness = live_ranges(region.trace)
     pool = Pool(f"{region.name}.global" if region.anchor is not None else "global", alignment=alignment)
     return liveness, Problem(liveness.buffers, (pool,))
 
 
-def plan_function(function: Any, name: str, planner: str = "auto", alignment: int = 64) -> FunctionPlan:
+def _planned(region: Region, planner: str, alignment: int) -> RegionPlan:
+    liveness, problem = _problem(region, alignment, None)
+    made = plan(problem, planner)
+    if region.scope not in SHARED:
+        return RegionPlan(region, liveness, made)
+    barriers = needed_barriers(region.trace, made)
+    final = as_planned(region.trace, made, barriers)
+    check_plan(final)
+    return RegionPlan(region, liveness, final, barriers)
+
+
+def plan_function(
+    function: Any, name: str, planner: str = "auto", alignment: int = 64, scopes: Sequence[str] = ("global",)
+) -> FunctionPlan:
     """Plan every region of a PrimFunc; nothing is changed.
 
     Parameters
@@ -117,14 +160,13 @@ def plan_function(function: Any, name: str, planner: str = "auto", alignment: in
     planner : str
         A name from `tvm_memplan.planning.planners.PLANNERS`.
     alignment : int
-        Bytes; every buffer's offset is a multiple of it.
+        Bytes; every buffer's offset in global memory is a multiple of it.
+    scopes : sequence of str
+        Whose buffers are planned.
     """
-    captured = tir_dialect().capture(function, name, alignment)
-    regions = []
-    for region in captured.regions:
-        liveness, problem = _problem(region, alignment)
-        regions.append(RegionPlan(region, liveness, plan(problem, planner)))
-    return FunctionPlan(captured, tuple(regions), planner, alignment)
+    captured = tir_dialect().capture(function, name, alignment, scopes)
+    regions = tuple(_planned(region, planner, alignment) for region in captured.regions)
+    return FunctionPlan(captured, regions, planner, alignment, tuple(scopes))
 
 
 def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
@@ -143,24 +185,34 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
             raise ValueError(f"version {recorded['version']!r}")
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
+        scopes = tuple(map(str, recorded["scopes"]))
+        barriers = {r: tuple(map(int, numbers)) for r, numbers in recorded["barriers"].items()}
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
-    captured = tir_dialect().capture(function, name, alignment)
+    captured = tir_dialect().capture(function, name, alignment, scopes)
     found = {region.name: set(region.variables) for region in captured.regions}
     if found != {region: set(buffers) for region, buffers in offsets.items()}:
         raise BadPlan(f"function {name!r} no longer has the buffers it was planned with; {again}")
     regions = []
     for region in captured.regions:
-        liveness, problem = _problem(region, alignment)
+        added = barriers.get(region.name, ())
+        liveness, problem = _problem(region, alignment, added)
         places = tuple(Placement(problem.pools[0].name, offsets[region.name][b.name]) for b in problem.buffers)
         candidate = Plan(problem, places, planner)
         try:
             check_plan(candidate)
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
-        regions.append(RegionPlan(region, liveness, candidate))
-    return FunctionPlan(captured, tuple(regions), planner, alignment)
+        regions.append(RegionPlan(region, liveness, candidate, added))
+    return FunctionPlan(captured, tuple(regions), planner, alignment, scopes)
+
+
+def done_scopes(attributes: Any) -> tuple[str, ...]:
+    """The scopes that `RewriteStorage` has done in a function with these attributes."""
+    if attributes is None or ARENA_ATTRIBUTE not in attributes:
+        return ()
+    return tuple(json.loads(str(attributes[DONE_ATTRIBUTE]))) if DONE_ATTRIBUTE in attributes else ("global",)
 
 
 def name_of(function: Any, module: Any) -> str:

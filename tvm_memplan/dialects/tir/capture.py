@@ -1,13 +1,13 @@
 """Read a lowered PrimFunc into traces, one per region.
 
-Left alone on purpose: scopes other than global, allocations inside device launches, vectorised loops and virtual
-threads (later passes give those one copy per thread or lane), sizes that are not constants, pointers that are
-stored or computed with. What is left alone keeps its own `Allocate`.
+Left alone on purpose: scopes that were not asked for, and registers; global memory that is allocated inside device
+launches, and anything in vectorised loops and virtual threads (later passes give those one copy per thread or lane);
+sizes that are not constants; pointers that are stored or computed with. What is left alone keeps its own `Allocate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tvm import tir
@@ -17,12 +17,12 @@ from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
-from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
+from tvm_memplan.dialects.tir.expressions import call_name, children, has_load, is_address_of, view, walk
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
 
-def capture(function: Any, name: str, alignment: int = 1) -> Captured:
+def capture(function: Any, name: str, alignment: int = 1, scopes: Sequence[str] = ("global",)) -> Captured:
     """Read `function` (a PrimFunc after StorageFlatten and FlattenBuffer).
 
     Parameters
@@ -32,7 +32,9 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     name : str
         The function's name, for messages and reports.
     alignment : int
-        Bytes; every buffer is aligned to at least this.
+        Bytes; every buffer in global memory is aligned to at least this.
+    scopes : sequence of str
+        Whose buffers are captured.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def capture(function: Any, name: str, alignment: int = 1) -> Captured:
     UnsupportedIR
         When an allocation is larger than any address space.
     """
-    reader = _Reader(name, alignment)
+    reader = _Reader(name, alignment, scopes)
     try:
         return reader.captured(function.body)
     except NotUnderstood as problem:
@@ -101,6 +103,12 @@ class _Reader(Reader):
         owner = node.data if isinstance(node, tir.Buffer) else node
         return owner if isinstance(owner, tir.Var) else None
 
+    def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
+        return call_name(expr), tuple(expr.args)
+
+    def parts(self, expr: Any) -> tuple[Any, ...]:
+        return children(expr)
+
     def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
         label = call_name(stmt.value) if isinstance(stmt.value, tir.Call) else "evaluate"
         if label in ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked"):
@@ -109,13 +117,15 @@ class _Reader(Reader):
 
     def _let(self, stmt: Any) -> tuple[Node, ...]:
         if stmt.var.dtype != "handle":
+            if self.launch is not None:
+                self.launch.bound(stmt.var, stmt.value)
             return self.use(f"let {stmt.var.name}", stmt.value)
         alias = _resolve(self.roots, stmt.value)
         if alias is not None:
             self.roots.name(stmt.var, alias)
             if is_address_of(stmt.value):
                 load = stmt.value.args[0]
-                Accesses(self.roots, self.barred()).place(view(load.buffer, load.indices))
+                self.accesses().place(view(load.buffer, load.indices))
             return ()
         return self.use(f"let {stmt.var.name}", stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
 

@@ -77,7 +77,9 @@ def view(buffer: Any, indices: Any) -> View:
     """`buffer`, accessed at `indices`; several elements at once in an address are not a flat access."""
     offset = buffer.elem_offset
     starts = isinstance(offset, tir.IntImm) and offset.value == 0
-    return View(buffer.data, buffer.name, buffer.dtype, len(indices) == 1 and len(buffer.shape) == 1, not starts)
+    flat = len(indices) == 1 and len(buffer.shape) == 1
+    lanes = indices[0].dtype.partition("x")[2] if flat else ""
+    return View(buffer.data, buffer.name, buffer.dtype, flat, not starts, int(lanes) if lanes.isdigit() else 1)
 
 
 def walk(expr: Any, visits: Visits) -> None:

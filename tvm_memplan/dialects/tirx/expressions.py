@@ -30,15 +30,21 @@ def element_type(buffer: Any) -> str:
     return str(buffer.ty.dtype.dtype)
 
 
-def view(buffer: Any, rank: int) -> View:
-    """`buffer`, accessed with `rank` indices.
+def lanes_of(indices: Any) -> int:
+    """How many elements an access at `indices` takes at once; 1 where only the machine knows."""
+    lanes = str(indices[-1].ty.dtype).partition("x")[2] if len(indices) else ""
+    return int(lanes) if lanes.isdigit() else 1
+
+
+def view(buffer: Any, rank: int, lanes: int = 1) -> View:
+    """`buffer`, accessed with `rank` indices, `lanes` elements at once.
 
     FlattenBuffer folds layouts, strides and offsets into the indices; a buffer that still has one is not flat.
     """
     kind = buffer.ty
     flat = rank == 1 and len(kind.shape) == 1 and not kind.strides and kind.layout is None
     shifted = kind.elem_offset is not None and constant(kind.elem_offset) != 0
-    return View(buffer, buffer.name, element_type(buffer), flat, shifted)
+    return View(buffer, buffer.name, element_type(buffer), flat, shifted, lanes)
 
 
 def call_name(expr: Any) -> str:
@@ -109,7 +115,7 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
         if isinstance(expr, ir.TensorLoad):
             if not is_buffer_var(expr.source):
                 raise NotUnderstood("a load from something that is not a buffer")
-            visits.load(view(expr.source, len(expr.indices)))
+            visits.load(view(expr.source, len(expr.indices), lanes_of(expr.indices)))
         for child in children(expr):
             walk(child, visits, name or type(expr).__name__)
 
