@@ -4,7 +4,7 @@
 """
 
 from tvm_memplan.dialects.tir.capture import capture
-from tvm_memplan.dialects.tir.passes import function_pass, is_lowered, shared_limit
+from tvm_memplan.dialects.tir.passes import function_pass, is_lowered, shared_limit, synchronised
 from tvm_memplan.dialects.tir.rewrite import rewrite
 
-__all__ = ["capture", "function_pass", "is_lowered", "rewrite", "shared_limit"]
+__all__ = ["capture", "function_pass", "is_lowered", "rewrite", "shared_limit", "synchronised"]
