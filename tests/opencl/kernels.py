@@ -1,4 +1,6 @@
-"""Kernels with shared memory, as text that both TVM lines read: ``SHARED(n)`` allocates n floats, ``LOCAL(n)`` registers.
+"""Kernels with shared memory, as text that both TVM lines read.
+
+``SHARED(n)`` allocates n floats for the block, ``LOCAL(n)`` n registers.
 
 None of them has a barrier in it: ThreadSync puts in those that each buffer by itself needs.
 """
