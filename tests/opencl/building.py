@@ -1,10 +1,10 @@
 """Build kernels for OpenCL: planned, unplanned, and as TVM merges them; the same calls on both TVM lines."""
 
 import json
-from contextlib import contextmanager
 
 import tvm
 
+from tvm_memplan.analysis import analyze_memory
 from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE
 
 try:
@@ -31,11 +31,6 @@ _seen: list = []
 def _look(function, module, context):
     _seen.append(function)
     return function
-
-
-@contextmanager
-def _nothing():
-    yield
 
 
 def _source(function, passes, config, target):
@@ -78,3 +73,17 @@ def planned(function, *between, target="opencl"):
     source = _source(function, ours(*between), {f"{PREFIX}.disable_storage_rewrite": True}, target)
     arenas = [json.loads(str(f.attrs[ARENA_ATTRIBUTE])) for f in _seen if ARENA_ATTRIBUTE in f.attrs]
     return source, arenas[0] if arenas else {}
+
+
+def bound_of(function):
+    """The bound of the shared memory of all launches, in bytes."""
+    reports = []
+
+    @tirx.transform.prim_func_pass(opt_level=0, name="tests.Analyze")
+    def analyze(function, module, context):
+        reports.extend(analyze_memory(tvm.IRModule({"entry": function}), scopes=("shared", "shared.dyn")).values())
+        return function
+
+    sync = [] if RELAX else [tirx.transform.ThreadSync(scope) for scope in ("shared", "shared.dyn")]
+    _source(function, [*sync, analyze], {f"{PREFIX}.disable_storage_rewrite": True}, "opencl")
+    return sum(pool.bound for pool in reports[0].pools)
