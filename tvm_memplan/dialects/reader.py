@@ -179,7 +179,7 @@ class Reader:
             return _LATER.format(scope) if scope in SHARED else f"scope {scope!r} was not asked for"
         if scope in SHARED:
             if self.launch is None:
-                return f"it is {scope} memory outside a device launch that could be told"
+                return f"it is {scope} memory outside a device launch"
             outside = outside[self.launch.depth :]
         return outside[-1] if outside else ""
 

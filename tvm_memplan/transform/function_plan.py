@@ -28,7 +28,7 @@ from tvm_memplan.report.memory import MemoryReport
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
 #: Function attribute that `RewriteStorage` leaves behind: bytes of each arena, as JSON.
 ARENA_ATTRIBUTE = "tvm_memplan.arena"
-#: Function attribute that goes with it: the scopes that are done, as JSON.
+#: Function attribute that goes with it: the scopes that are done, as JSON; without it, global memory is.
 DONE_ATTRIBUTE = "tvm_memplan.scopes"
 
 _VERSION = 2

@@ -55,6 +55,6 @@ def RewriteStorage() -> Any:
         before = json.loads(str(attributes[ARENA_ATTRIBUTE])) if ARENA_ATTRIBUTE in attributes else {}
         done = sorted({*done_scopes(attributes), *made.scopes})
         rewritten = rewritten.with_attr(ARENA_ATTRIBUTE, json.dumps({**before, **sizes}, sort_keys=True))
-        return rewritten.with_attr(DONE_ATTRIBUTE, json.dumps(done))
+        return rewritten if done == ["global"] else rewritten.with_attr(DONE_ATTRIBUTE, json.dumps(done))
 
     return dialect.function_pass(transform, "tvm_memplan.RewriteStorage")
