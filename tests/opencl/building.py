@@ -33,18 +33,31 @@ def _look(function, module, context):
     return function
 
 
-def _source(function, passes, config, target):
+def _built(function, passes, config, target):
     module = tvm.IRModule({"entry": function.with_attr("global_symbol", "entry")})
     _seen.clear()
     if RELAX:
         register_standard_pipeline("tests.shared", [], passes)
         with tvm.transform.PassContext(config=config):
-            built = tvm.compile(module, tvm.target.Target(target, host="llvm"), tir_pipeline="tests.shared")
-        return built.mod.imports[0].inspect_source()
+            return tvm.compile(module, tvm.target.Target(target, host="llvm"), tir_pipeline="tests.shared")
     lower = {"tir.add_lower_pass": [(3, each) for each in passes]} if passes else {}
     with tvm.transform.PassContext(config={**config, **lower}):
-        built = tvm.build(module, target=tvm.target.Target(target, host="llvm"))
-    return built.imported_modules[0].get_source()
+        return tvm.build(module, target=tvm.target.Target(target, host="llvm"))
+
+
+def source_of(built):
+    """The device code of a build."""
+    return built.mod.imports[0].inspect_source() if RELAX else built.imported_modules[0].get_source()
+
+
+def _source(function, passes, config, target):
+    return source_of(_built(function, passes, config, target))
+
+
+def both(function, target):
+    """An unplanned and a planned build."""
+    config = {f"{PREFIX}.disable_storage_rewrite": True}
+    return _built(function, [], config, target), _built(function, ours(), config, target)
 
 
 def unplanned(function, target="opencl"):
