@@ -36,13 +36,13 @@ def core(session: nox.Session) -> None:
 @nox.session
 def relay(session: nox.Session) -> None:
     """Run the tests with TVM 0.19."""
-    _test(session, extra="[relay]")
+    _test(session, "pyopencl", extra="[relay]")
 
 
 @nox.session
 def relax(session: nox.Session) -> None:
     """Run the tests with the TVM of today."""
-    _test(session, extra="[relax]")
+    _test(session, "pyopencl", extra="[relax]")
 
 
 @nox.session(venv_backend="none")
@@ -52,9 +52,9 @@ def all(session: nox.Session) -> None:
         session.notify(name, posargs=session.posargs)
 
 
-def _test(session: nox.Session, extra: str) -> None:
+def _test(session: nox.Session, *more: str, extra: str) -> None:
     wheel = _build(session)
-    session.install(f"{wheel}{extra}", *TEST_TOOLS)
+    session.install(f"{wheel}{extra}", *TEST_TOOLS, *more)
     # The same version may have other contents now, which pip would not notice.
     session.install("--force-reinstall", "--no-deps", str(wheel))
     # TVM would fetch schedules for every target otherwise; the results must not depend on a network.

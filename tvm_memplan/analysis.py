@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
@@ -11,7 +11,11 @@ from tvm_memplan.transform.function_plan import plan_function
 
 
 def analyze_memory(
-    module: Any, planner: str = "auto", alignment: int = 64, upper_bounds: Mapping[str, int] | None = None
+    module: Any,
+    planner: str = "auto",
+    alignment: int = 64,
+    scopes: Sequence[str] = ("global", "shared", "shared.dyn"),
+    upper_bounds: Mapping[str, int] | None = None,
 ) -> dict[str, MemoryReport]:
     """Plan every PrimFunc of `module` and return the numbers; the module stays as it is.
 
@@ -23,6 +27,8 @@ def analyze_memory(
         Name of a planner.
     alignment : int
         Bytes; see `tvm_memplan.transform.PlanMemory`.
+    scopes : sequence of str
+        Which memory is looked at; shared memory is reused across barriers that are in the module already, or are added.
     upper_bounds : mapping of str to int, optional
         By the name of a parameter, the most that it will be; see `tvm_memplan.transform.PlanMemory`.
 
@@ -30,14 +36,15 @@ def analyze_memory(
     -------
     dict of str to MemoryReport
         By function name, in alphabetical order; the body of a parallel loop with allocations of its own has an
-        entry ``function/loop``, whose arena exists once per worker, and buffers of a symbolic size one of their own,
-        whose figures are to be multiplied with what stands in brackets.
+        entry ``function/loop``, whose arena exists once per worker, the shared memory of a launch an entry
+        ``function/launch.shared``, whose arena exists once per block of threads, and buffers of a symbolic size one of
+        their own, whose figures are to be multiplied with what stands in brackets.
     """
     dialect = tir_dialect()
 
     reports: dict[str, MemoryReport] = {}
     for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
         if dialect.is_lowered(function):
-            made = plan_function(function, str(variable.name_hint), planner, alignment, upper_bounds)
+            made = plan_function(function, str(variable.name_hint), planner, alignment, scopes, upper_bounds)
             reports.update((report.model, report) for report in made.reports())
     return reports

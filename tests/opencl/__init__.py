@@ -1,0 +1,1 @@
+"""Kernels with shared memory, run on an OpenCL device; the CPU's will do."""

@@ -29,8 +29,24 @@ BORROWING_CALLS = frozenset(
         "tvm_stack_make_array",
         "isnullptr",
         "function call",
+        # Of shared memory: (pointer, offset) pairs, or pointers that were made with `tvm_access_ptr`. A copy goes on
+        # after the call; see `tvm_memplan.dialects.launches`.
+        "ptx_cp_async",
+        "cp_async_raw",
+        "ptx_ldmatrix",
+        "ldmatrix",
+        "ptx_mma",
+        "mma_fill",
+        "mma_store",
+        "mma_fill_legacy",
+        "mma_store_legacy",
+        "tvm_load_matrix_sync",
+        "tvm_store_matrix_sync",
     }
 )
+
+# The widest access that devices have.
+_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,8 @@ class View:
         Whether it says that its first element lies elsewhere than at the pointer.
     index : object
         Where it is accessed, in elements from its first; None when that is no one index, or only some lanes of it.
+    lanes : int
+        Elements that one access takes at once.
     """
 
     pointer: Any
@@ -59,6 +77,7 @@ class View:
     flat: bool
     shifted: bool
     index: Any | None = None
+    lanes: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,12 +98,16 @@ class Visits:
 class Accesses:
     """The reads and writes of one statement, by name of the root, in order of appearance.
 
-    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can.
+    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can; what
+    belongs to region `inside` can be moved all the same.
     """
 
-    def __init__(self, roots: Roots, barred: str = "", positions: Positions | None = None) -> None:
+    def __init__(
+        self, roots: Roots, barred: str = "", positions: Positions | None = None, inside: int | None = None
+    ) -> None:
         self.roots = roots
         self.barred = barred
+        self.inside = inside
         self.positions = positions
         self.told: list[Elements] = []
         self.untold: set[str] = set()  # roots of which some elements that are touched are not known
@@ -121,8 +144,10 @@ class Accesses:
         # Who is given an address may read and write behind it.
         self.reads[storage.name] = self.writes[storage.name] = None
         self.untold.add(storage.name)
-        storage.alignment = max(storage.alignment, storage.full)
-        if self.barred:
+        # Instructions that take an address of shared memory want it as aligned as the widest vector.
+        full = storage.full if storage.scope == "global" else _VECTOR_BYTES
+        storage.alignment = max(storage.alignment, full)
+        if self.barred and storage.region != self.inside:
             self.roots.leave(var, self.barred)
 
     def place(self, view: View) -> None:
@@ -131,7 +156,7 @@ class Accesses:
         if storage is None:
             return
         unit = element_bytes(view.dtype)
-        if self.barred:
+        if self.barred and storage.region != self.inside:
             self.roots.leave(view.pointer, self.barred)
         elif storage.texture is not None:
             self.roots.leave(view.pointer, "it is a texture, and is accessed by index rather than by column and row")
@@ -147,6 +172,9 @@ class Accesses:
             self.roots.leave(view.pointer, f"pointer {view.pointer.name!r} is viewed with elements of another size")
         else:
             storage.alignment = max(storage.alignment, unit)
+            if storage.scope != "global" and view.lanes > 1:
+                wide = 1 << (unit * view.lanes - 1).bit_length()
+                storage.alignment = max(storage.alignment, min(wide, _VECTOR_BYTES))
 
     def _through(self, view: View, into: dict[str, None], write: bool) -> None:
         storage = self.roots.of(view.pointer)

@@ -33,6 +33,8 @@ class Arena:
         Bytes that its start has to be a multiple of, and every place in it that asks for as much.
     unit : expression or None
         What the size and all offsets are multiplied with where they are symbolic.
+    scope : str
+        The memory it lies in.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Arena:
     size: int
     alignment: int
     unit: Any | None = None
+    scope: str = "global"
 
     @property
     def needs_int64(self) -> bool:
@@ -94,19 +97,25 @@ class Arenas:
     def __init__(self, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]) -> None:
         self.body: list[Arena] = []
         self.of_loop: dict[Any, list[Arena]] = {}
+        self.of_launch: dict[Any, list[Arena]] = {}
         self._aliases = captured.aliases
         self._moved: dict[Any, Arena] = {}
         for region in captured.regions:
             if not region.variables:
                 continue  # textures alone
             arena = _arena(region, offsets[region.name], sizes[region.name])
-            (self.body if region.anchor is None else self.of_loop.setdefault(region.anchor, [])).append(arena)
+            if region.anchor is None:
+                self.body.append(arena)
+            else:
+                inside = self.of_loop if region.scope == "global" else self.of_launch
+                inside.setdefault(region.anchor, []).append(arena)
             self._moved.update((var, arena) for var in arena.offset_of)
 
     @property
     def all(self) -> tuple[Arena, ...]:
-        """The body's arenas, and those of the loops."""
-        return (*self.body, *(arena for arenas in self.of_loop.values() for arena in arenas))
+        """The body's arenas, and those of the loops and launches."""
+        inside = (*self.of_loop.values(), *self.of_launch.values())
+        return (*self.body, *(arena for arenas in inside for arena in arenas))
 
     def locate(self, var: Any) -> Place | None:
         """Where a storage variable, or an alias of one, stands; None when it was not planned."""
@@ -124,7 +133,8 @@ def _arena(region: Region, offsets: Mapping[str, int], size: int) -> Arena:
     name = "arena" if plain else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
     offset_of = {var: offsets[buffer] for buffer, var in region.variables.items()}
     alignment = max(_alignment(region.trace.body), region.alignment)
-    return Arena(name, offset_of, size, alignment, _rounded(region, offset_of.values(), alignment))
+    unit = _rounded(region, offset_of.values(), alignment)
+    return Arena(name, offset_of, size, alignment, unit, region.scope)
 
 
 def _rounded(region: Region, offsets: Iterable[int], alignment: int) -> Any | None:

@@ -2,7 +2,7 @@
 
 A function is cut into *regions*. A region is planned on its own and has an arena of its own: the function body is
 one, and so is the body of every parallel loop, because each of its workers needs a private copy of what is
-allocated inside.
+allocated inside. The shared memory of a device launch is a region, too, one per scope.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ class Region:
     Parameters
     ----------
     name : str
-        Unique in its function: ``"body"``, or the variable of the parallel loop; behind it a unit in brackets.
+        Unique in its function: ``"body"``, the variable of the parallel loop, or ``"launch.shared"``; behind it a unit
+        in brackets.
     trace : Trace
         What the region does to the buffers that it allocates.
     anchor : object
-        Where the arena goes: None for the whole body, else the loop's variable (an IR object).
+        Where the arena goes: None for the whole body, else the loop's variable or the launch (an IR object).
     variables : mapping of str to object
         For each buffer name of the trace, the IR variable that is its storage; textures apart.
     unit : Unit or None
@@ -39,6 +40,8 @@ class Region:
         Those of the trace that are textures, which have slots instead of an offset in the arena.
     texture_variables : mapping of str to object
         The IR variable of each of them.
+    scope : str
+        The memory that its arena lies in.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Region:
     alignment: int = 1
     textures: Mapping[str, TextureShape] = field(default_factory=dict)
     texture_variables: Mapping[str, Any] = field(default_factory=dict)
+    scope: str = "global"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ ADDRESS_SPACE_BYTES = 1 << 47
 _DTYPE = re.compile(r"(?:bool|handle|[a-z]+?(?P<bits>\d+)(?:_[a-z0-9]+?)?)(?:x(?P<lanes>\d+))?")
 _BITS = {"bool": 8, "handle": 64}
 
+_PLANNED_SCOPES = ("global", "shared", "shared.dyn")
+_REGISTERS = ("local", "warp")
+
 
 def element_bytes(dtype: str) -> int | None:
     """Bytes of one element of `dtype` (lanes included), None where no single rule holds on every target."""
@@ -90,8 +93,10 @@ class Allocation:
         unit = element_bytes(self.dtype)
         if "texture" in self.scope:
             return "a texture that is allocated by bytes is not planned, only by width and height"
-        if self.scope != "global":
-            return f"scope {self.scope!r} is not planned yet, only global is"
+        if self.scope in _REGISTERS or self.scope.startswith("wmma."):
+            return f"scope {self.scope!r}: it lies in registers, which the target's compiler allocates"
+        if self.scope not in _PLANNED_SCOPES:
+            return f"scope {self.scope!r} is not planned"
         if self.dtype == "handle":
             return "it holds pointers"
         if unit is None:

@@ -10,25 +10,34 @@ method ``_NodeName`` for each kind of statement of its own, and says how express
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from tvm_memplan.dialects.accesses import Accesses, View
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, natural_alignment
 from tvm_memplan.dialects.extents import Extents, Unit
+from tvm_memplan.dialects.launches import LAUNCH, SHARED, Launch, leave_together
 from tvm_memplan.dialects.positions import Entered, Positions
 from tvm_memplan.dialects.roots import Roots, Storage
 from tvm_memplan.dialects.textures import TextureAllocation, shape_of
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Trace, restricted
 from tvm_memplan.report.memory import LeftAlone
 
-# Attributes on a storage variable that a planned buffer satisfies by itself, so that the rewriter may drop them.
-DROPPED_ATTRIBUTES = frozenset({"storage_alignment"})
+# Attributes on a storage variable that a planned buffer satisfies by itself.
+_DROPPED = frozenset({"storage_alignment"})
+# The same for shared memory: hints for ThreadSync, which has run, and does without them when it runs again.
+_DROPPED_SHARED = frozenset({"double_buffer_scope", "double_buffer_write"})
 
 # The values of ForKind, which both lines share.
 _SERIAL, _PARALLEL, _VECTORIZED, _UNROLLED, _THREAD_BINDING = 0, 1, 2, 3, 4
+
+
+def is_dropped(key: str, scope: str) -> bool:
+    """Whether a rewriter may drop the attribute `key` of a planned buffer in `scope`."""
+    return key in _DROPPED or (scope in SHARED and key in _DROPPED_SHARED)
 
 
 class NotUnderstood(Exception):
@@ -50,10 +59,13 @@ class Reader:
     #: What a texture may have in each dimension, None where the target does not say.
     texture_limits: tuple[int | None, ...] = ()
 
-    def __init__(self, function: str, alignment: int, extents: Extents) -> None:
+    def __init__(self, function: str, alignment: int, extents: Extents, scopes: Sequence[str] = ("global",)) -> None:
         self.function = function
         self.alignment = alignment
         self.extents = extents
+        self.scopes = scopes
+        self.launch: Launch | None = None  # the one that is being read
+        self.launches: dict[int, Launch] = {}  # by region
         self.roots = Roots()
         self.positions = Positions(self.type_of)
         self.attributes: dict[Any, list[tuple[str, Any]]] = {}  # seen on a variable before its allocation
@@ -85,8 +97,16 @@ class Reader:
         raise NotImplementedError
 
     def barred(self) -> str:
-        """Why what is touched here cannot be moved, empty where it can."""
+        """Why what is touched here cannot be moved, empty where it can; shared memory of a launch is moved in there."""
         return ""
+
+    def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
+        """The name and the arguments of a call."""
+        raise NotImplementedError
+
+    def parts(self, expr: Any) -> Iterable[Any]:
+        """The direct sub-expressions of `expr`."""
+        raise NotImplementedError
 
     # -- results ---------------------------------------------------------------------------------------------------
 
@@ -102,8 +122,11 @@ class Reader:
             self.regions[0] = ("body", None, self.statement(body))
         except RecursionError:
             raise NotUnderstood("an expression or statement is nested too deeply") from None
-        regions = []
+        regions: list[Region] = []
         for index, (name, anchor, body) in enumerate(self.regions):
+            if index in self.launches:
+                regions += self._shared(index, name, anchor, body)
+                continue
             for unit in (None, *self.extents.units):
                 mine = [s for s in self.roots.storages.values() if self._belongs(s, index, unit)]
                 if mine:
@@ -121,6 +144,19 @@ class Reader:
     def _belongs(storage: Storage, region: int, unit: Unit | None) -> bool:
         return storage.region == region and storage.unit is unit and not storage.reason
 
+    def _shared(self, index: int, name: str, anchor: Any, body: tuple[Node, ...]) -> Iterable[Region]:
+        """The regions of a launch."""
+        launch = self.launches[index]
+        storages = [storage for storage in self.roots.storages.values() if storage.region == index]
+        leave_together(storages)
+        for scope, unit in product(SHARED, (None, *self.extents.units)):
+            mine = {s.name: s.var for s in storages if s.scope == scope and self._belongs(s, index, unit)}
+            if mine:
+                copied = frozenset(name for name in launch.copied if name in mine)
+                trace = Trace(restricted(launch.trace_body(body), mine), live_out=copied)
+                title = f"{name}.{scope}" + ("" if unit is None else f"[{unit.text}]")
+                yield Region(title, trace, anchor, mine, unit, scope=scope)
+
     # -- statements ------------------------------------------------------------------------------------------------
 
     def whole(self, stmt: Any) -> tuple[Node, ...]:
@@ -128,7 +164,7 @@ class Reader:
         read = getattr(self, f"_{type(stmt).__name__}", None)
         if read is None:
             raise NotUnderstood(f"statement {type(stmt).__name__} is not lowered far enough: run after FlattenBuffer")
-        result: tuple[Node, ...] = read(stmt)
+        result: tuple[Node, ...] = read(stmt) if self.launch is None else self.launch.statement(stmt, read)
         return result
 
     def placed(self, nodes: Iterable[Node | Placed]) -> tuple[Node, ...]:
@@ -145,24 +181,38 @@ class Reader:
 
     def allocated(self, var: Any, what: Allocation, reason: str = "", alignment: int = 1) -> Placed:
         """Note that `what` is allocated here for `var`; `reason` says why it has to stay as it is."""
-        reason = what.why_not_planned() or reason or (self.outside[-1] if self.outside else "")
+        reason = what.why_not_planned() or reason or self._why_not_here(what.scope)
         if var in self.roots.storages:
             self.roots.leave(var, "the same variable is allocated at two places")
         else:
             name = _unique(what.name, {storage.name for storage in self.roots.storages.values()})
-            size, region = what.size(), self.region[-1]
+            region = self.region[-1]
+            if what.scope in SHARED and self.launch is not None:
+                region = self.launch.region
+            size, wanted = what.size(), 1 if what.scope in SHARED else self.alignment
             least = max(element_bytes(what.dtype) or 1, alignment)
             # Of a symbolic size it is the unit that is rounded up.
-            natural = least if what.unit is not None else max(natural_alignment(size or 0, self.alignment), least)
-            full = max(self.alignment, least)
+            natural = least if what.unit is not None else max(natural_alignment(size or 0, wanted), least)
+            full = max(wanted, least)
             self.roots.storages[var] = Storage(name, var, what.scope, size, natural, reason, region, full, what.unit)
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)
 
+    def _why_not_here(self, scope: str) -> str:
+        outside = self.outside
+        if scope not in self.scopes:
+            return _LATER.format(scope) if scope in SHARED else f"scope {scope!r} was not asked for"
+        if scope in SHARED:
+            if self.launch is None:
+                return f"it is {scope} memory outside a device launch"
+            outside = outside[self.launch.depth :]
+        return outside[-1] if outside else ""
+
     def accesses(self) -> Accesses:
         """The accesses of one statement, empty yet."""
-        return Accesses(self.roots, self.barred(), self.positions)
+        inside = None if self.launch is None else self.launch.region
+        return Accesses(self.roots, self.barred(), self.positions, inside)
 
     def texture(self, var: Any, what: TextureAllocation) -> Placed:
         """Note that the texture `what` is allocated here for `var`."""
@@ -194,10 +244,16 @@ class Reader:
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
         then = self.statement(stmt.then_case)
         orelse = self.statement(stmt.else_case) if stmt.else_case is not None else ()
+        if self.launch is not None:
+            then, orelse = (self.launch.settled(body, stmt.condition) for body in (then, orelse))
         return (*self.use("if", stmt.condition), Branch(then, orelse))
 
     def _While(self, stmt: Any) -> tuple[Node, ...]:
-        return (Loop(self.use("while", stmt.condition) + self.statement(stmt.body)),)
+        jumps = self.jumps
+        body = self.use("while", stmt.condition) + self.statement(stmt.body)
+        if self.launch is not None:
+            body = self.launch.settled(body, stmt.condition, certain=self.jumps == jumps)
+        return (Loop(body),)
 
     def _For(self, stmt: Any) -> tuple[Node, ...]:
         step = getattr(stmt, "step", None)
@@ -205,17 +261,21 @@ class Reader:
         extent, jumps = constant(stmt.extent), self.jumps
         loop = self.positions.enter(stmt.loop_var, stmt.min, stmt.extent, step)
         self.extents.ranges.append((stmt.loop_var, stmt.min, stmt.extent))
+        if self.launch is not None:
+            self.launch.bound(stmt.loop_var, stmt.min, stmt.extent)
         if stmt.kind == _PARALLEL and not self.outside:
             body = self._parallel(stmt, loop)
         else:
             reason = {
                 _VECTORIZED: "it is allocated inside a vectorised loop",
-                _THREAD_BINDING: "it is allocated inside a device launch",
+                _THREAD_BINDING: LAUNCH,
                 _PARALLEL: "it is allocated inside a parallel loop of a device launch",
             }.get(int(stmt.kind))
             body = self.inside(reason, stmt.body)
         self.positions.leave(loop)
         self.extents.ranges.pop()
+        if self.launch is not None:
+            body = self.launch.settled(body, stmt.min, stmt.extent, certain=self.jumps == jumps)
         # A jump may skip what the body writes, however often it runs.
         once, mixed = extent is not None and extent > 0 and self.jumps == jumps, stmt.kind not in (_SERIAL, _UNROLLED)
         return (*head, self.positions.looped(loop, self.positions.in_digits(loop, body), once, mixed))
@@ -252,11 +312,33 @@ class Reader:
             raise NotUnderstood(f"attribute {key}: asynchronous copies are not followed yet")
         reason = _OUTSIDE.get(key)
         head = self.use(key, stmt.value)
+        if key == "thread_extent" and self.launch is not None:
+            self.launch.extent(stmt.node, stmt.value)
+            return head + self.statement(stmt.body)
+        seen = any(anchor is not None and stmt.same_as(anchor) for _, anchor, _ in self.regions)
+        if key == "thread_extent" and not self.outside and not seen:
+            return (*head, Loop(self._launched(stmt)))
         body = self.inside(reason, stmt.body)
         return (*head, Loop(body)) if reason else head + body
 
+    def _launched(self, stmt: Any) -> tuple[Node, ...]:
+        """The body of a launch, which is a region for its shared memory."""
+        index = len(self.regions)
+        self.outside.append(LAUNCH)
+        launch = self.launch = self.launches[index] = Launch(index, len(self.outside), self.call_of, self.parts)
+        self.regions.append((_unique("launch", {name for name, _, _ in self.regions}), stmt, ()))
+        launch.extent(stmt.node, stmt.value)
+        body = self.statement(stmt.body)
+        self.launch = None
+        self.outside.pop()
+        name, anchor, _ = self.regions[index]
+        self.regions[index] = (name, anchor, body)
+        return body
+
     def _attribute(self, var: Any, key: str, value: Any) -> None:
         storage, aligned = self.roots.of(var), constant(value)
+        if storage is not None and storage.scope in SHARED and key in _DROPPED_SHARED:
+            return
         flat = storage is not None and storage.texture is None
         if storage is None or not flat or key != "storage_alignment" or aligned is None:
             self.roots.leave(var, f"it carries the attribute {key}")
@@ -268,11 +350,13 @@ class Reader:
 
 # Attributes whose body runs once per thread: what is allocated in there exists many times.
 _OUTSIDE = {
-    "thread_extent": "it is allocated inside a device launch",
-    "device_scope": "it is allocated inside a device launch",
+    "thread_extent": LAUNCH,
+    "device_scope": LAUNCH,
     "virtual_thread": "it is allocated inside a virtual thread",
     "pragma_parallel_launch_point": "it is allocated inside a parallel launch point",
 }
+
+_LATER = "{0} memory is planned where barriers are explicit, after ThreadSync: PlanMemory(scopes=(..., {0!r}))"
 
 
 def _unique(name: str, taken: set[str]) -> str:

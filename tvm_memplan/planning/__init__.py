@@ -3,7 +3,7 @@
 ::
 
     the values            model (buffers, pools, problems, plans), trace (what a program does)
-    program -> problem    liveness, in_place, aliases (what must share), granularity
+    program -> problem    liveness, in_place, aliases (what must share), granularity; barriers (threads of a block)
     who may not share     conflicts; parts (groups of buffers that share no pool)
     bounds                bound, by pressure and by clique and clique_search
     planners              planners has them by name; orders x pack through one kernel, search improves an order,

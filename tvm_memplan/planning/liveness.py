@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 
 from tvm_memplan.errors import BadTrace
 from tvm_memplan.planning.model import Buffer, LiveRange
-from tvm_memplan.planning.trace import Alias, Alloc, Branch, Loop, Node, Step, Trace
+from tvm_memplan.planning.trace import Alias, Alloc, Barrier, Branch, Loop, Node, Step, Trace
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,8 @@ class _Walk:
                 self._inner(node.then, names, loops, then)
                 self._inner(node.orelse, names, loops, orelse)
                 written |= then & orelse
+            elif isinstance(node, Barrier):
+                pass  # orders threads; when something is alive in the order of the program does not depend on it
             else:
                 raise BadTrace(f"{node!r} is not a part of a trace")
 

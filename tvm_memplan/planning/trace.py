@@ -111,7 +111,20 @@ class Branch:
     orelse: tuple[Node, ...] = ()
 
 
-Node = Union[Alloc, Alias, Step, Loop, Branch]
+@dataclass(frozen=True)
+class Barrier:
+    """All threads that run the program together wait here for each other; see `tvm_memplan.planning.barriers`.
+
+    Every thread gets here, or none does. `scopes` are the kinds of memory that it orders; of any other it says nothing.
+    `possible` is None for a barrier that is there, else the number of a place where one could be put, at the cost of
+    one wait.
+    """
+
+    scopes: tuple[str, ...]
+    possible: int | None = None
+
+
+Node = Union[Alloc, Alias, Step, Loop, Branch, Barrier]
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,8 @@ def restricted(nodes: Iterable[Node], names: Container[str]) -> tuple[Node, ...]
                 kept.append(Step(node.operator, reads, writes, elements))
         elif isinstance(node, Loop):
             kept.append(replace(node, body=restricted(node.body, names)))
+        elif isinstance(node, Barrier):
+            kept.append(node)
         else:
             kept.append(Branch(restricted(node.then, names), restricted(node.orelse, names)))
     return tuple(kept)

@@ -3,6 +3,7 @@
 from tvm_memplan.transform.plan_memory import PlanMemory
 from tvm_memplan.transform.register_pipeline import register_pipeline
 from tvm_memplan.transform.rewrite_storage import RewriteStorage
+from tvm_memplan.transform.shared_memory import SharedMemoryPasses
 from tvm_memplan.transform.verify_budget import VerifyBudget
 
-__all__ = ["PlanMemory", "RewriteStorage", "VerifyBudget", "register_pipeline"]
+__all__ = ["PlanMemory", "RewriteStorage", "SharedMemoryPasses", "VerifyBudget", "register_pipeline"]

@@ -8,13 +8,15 @@ live ranges found then, so a plan that no longer fits its function is refused ra
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm_memplan.dialects.captured import Captured, Region
+from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.barriers import as_planned, block_problem, needed_barriers
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import Liveness, live_ranges
@@ -29,23 +31,33 @@ from tvm_memplan.transform.texture_plan import TexturePlan, plan_textures, recor
 PLAN_ATTRIBUTE = "tvm_memplan.plan"
 #: Function attribute that `RewriteStorage` leaves behind: bytes of each arena, as JSON.
 ARENA_ATTRIBUTE = "tvm_memplan.arena"
+#: Function attribute that goes with it: the scopes that are done, as JSON; without it, global memory is.
+DONE_ATTRIBUTE = "tvm_memplan.scopes"
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """A region with what was found out about it."""
+    """A region with what was found out about it; `barriers` are those that have to be added for its plan."""
 
     region: Region
     liveness: Liveness
     plan: Plan
-    textures: TexturePlan
+    textures: TexturePlan = field(default_factory=TexturePlan)
+    barriers: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes of the region's arena."""
         return self.plan.size()
+
+    @property
+    def barrier_reasons(self) -> tuple[str, ...]:
+        """The pairs of buffers that share bytes only because of an added barrier."""
+        bare = as_planned(self.region.trace, self.plan, ()).problem.separate - self.plan.problem.separate
+        names = [buffer.name for buffer in self.plan.problem.buffers]
+        return tuple(f"{names[j]!r} on bytes of {names[i]!r}" for i, j in sorted(bare) if self.plan.share(i, j))
 
     @property
     def offsets(self) -> dict[str, int]:
@@ -61,6 +73,7 @@ class FunctionPlan:
     regions: tuple[RegionPlan, ...]
     planner: str
     alignment: int
+    scopes: tuple[str, ...] = ("global",)
     upper_bounds: Mapping[str, int] = field(default_factory=dict)
 
     def to_attribute(self) -> str:
@@ -71,6 +84,8 @@ class FunctionPlan:
                 "planner": self.planner,
                 "alignment": self.alignment,
                 "upper_bounds": dict(self.upper_bounds),
+                "scopes": self.scopes,
+                "barriers": {r.region.name: r.barriers for r in self.regions if r.barriers},
                 "regions": {r.region.name: r.offsets for r in self.regions},
                 "textures": {r.region.name: r.textures.to_fields() for r in self.regions if r.textures.scopes},
             },
@@ -90,6 +105,7 @@ class FunctionPlan:
                     model=name if index == 0 else f"{name}/{planned.region.name}",
                     target=target,
                     left_alone=left if index == 0 else (),
+                    notes=_barrier_notes(planned),
                 ),
                 planned,
             )
@@ -144,12 +160,24 @@ def _note(planned: RegionPlan, report: MemoryReport) -> Iterator[str]:
     region = planned.region
     each = "" if region.unit is None else f" times {region.unit.text}"
     if region.anchor is not None:
-        yield f"{report.model} has one arena of {planned.size} bytes{each} per worker"
+        whose = "worker" if region.scope == "global" else "block of threads"
+        yield f"{report.model} has one arena of {planned.size} bytes{each} per {whose}"
     elif region.unit is not None:
         yield f"the figures of pool {report.pools[0].pool!r} are bytes{each}"
 
 
-def _problem(region: Region) -> tuple[Liveness, Problem]:
+def _barrier_notes(planned: RegionPlan) -> tuple[str, ...]:
+    if not planned.barriers:
+        return ()
+    names = ", ".join(planned.barrier_reasons)
+    many = "barrier is" if len(planned.barriers) == 1 else "barriers are"
+    return (f"{len(planned.barriers)} {many} added, each once per launch, for {names}",)
+
+
+def _problem(region: Region, inserted: Sequence[int] | None = ()) -> tuple[Liveness, Problem]:
+    """The problem of a region; of one in a launch, with just the `inserted` barriers, or, for None, as it may be."""
+    if region.scope in SHARED:
+        return block_problem(region.trace, Pool(region.name, scopes=(region.scope,)), inserted)
     liveness = live_ranges(region.trace)
     # Textures come last, so that an index means the same buffer in the liveness and in the problem.
     buffers = tuple(sorted(liveness.buffers, key=lambda buffer: buffer.name in region.textures))
@@ -158,11 +186,23 @@ def _problem(region: Region) -> tuple[Liveness, Problem]:
     return liveness, Problem(flat, (pool,), in_place=in_place_pairs(region.trace, liveness))
 
 
+def _planned(region: Region, planner: str) -> RegionPlan:
+    liveness, problem = _problem(region, None)
+    made = plan(problem, planner)
+    if region.scope not in SHARED:
+        return RegionPlan(region, liveness, made, plan_textures(region, liveness))
+    barriers = needed_barriers(region.trace, made)
+    final = as_planned(region.trace, made, barriers)
+    check_plan(final)
+    return RegionPlan(region, liveness, final, barriers=barriers)
+
+
 def plan_function(
     function: Any,
     name: str,
     planner: str = "auto",
     alignment: int = 64,
+    scopes: Sequence[str] = ("global",),
     upper_bounds: Mapping[str, int] | None = None,
 ) -> FunctionPlan:
     """Plan every region of a PrimFunc; nothing is changed.
@@ -177,15 +217,14 @@ def plan_function(
         A name from `tvm_memplan.planning.planners.PLANNERS`.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    scopes : sequence of str
+        Whose buffers are planned.
     upper_bounds : mapping of str to int, optional
         By the name of a parameter, the most that it will be.
     """
-    captured = tir_dialect().capture(function, name, alignment, upper_bounds)
-    regions = []
-    for region in captured.regions:
-        liveness, problem = _problem(region)
-        regions.append(RegionPlan(region, liveness, plan(problem, planner), plan_textures(region, liveness)))
-    return FunctionPlan(captured, tuple(regions), planner, alignment, upper_bounds or {})
+    captured = tir_dialect().capture(function, name, alignment, scopes, upper_bounds)
+    regions = tuple(_planned(region, planner) for region in captured.regions)
+    return FunctionPlan(captured, regions, planner, alignment, tuple(scopes), upper_bounds or {})
 
 
 def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
@@ -206,16 +245,19 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
         bounds = {str(variable): int(most) for variable, most in recorded["upper_bounds"].items()}
         slots: Mapping[str, Any] = recorded.get("textures", {})
+        scopes = tuple(map(str, recorded["scopes"]))
+        barriers = {r: tuple(map(int, numbers)) for r, numbers in recorded["barriers"].items()}
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
-    captured = tir_dialect().capture(function, name, alignment, bounds)
+    captured = tir_dialect().capture(function, name, alignment, scopes, bounds)
     found = {region.name: set(region.variables) for region in captured.regions}
     if found != {region: set(buffers) for region, buffers in offsets.items()}:
         raise BadPlan(f"function {name!r} no longer has the buffers it was planned with; {again}")
     regions = []
     for region in captured.regions:
-        liveness, problem = _problem(region)
+        added = barriers.get(region.name, ())
+        liveness, problem = _problem(region, added)
         places = tuple(Placement(problem.pools[0].name, offsets[region.name][b.name]) for b in problem.buffers)
         candidate = Plan(problem, places, planner)
         try:
@@ -223,8 +265,15 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
             textures = recorded_textures(region, liveness, slots.get(region.name, ()))
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
-        regions.append(RegionPlan(region, liveness, candidate, textures))
-    return FunctionPlan(captured, tuple(regions), planner, alignment, bounds)
+        regions.append(RegionPlan(region, liveness, candidate, textures, added))
+    return FunctionPlan(captured, tuple(regions), planner, alignment, scopes, bounds)
+
+
+def done_scopes(attributes: Any) -> tuple[str, ...]:
+    """The scopes that `RewriteStorage` has done in a function with these attributes."""
+    if attributes is None or ARENA_ATTRIBUTE not in attributes:
+        return ()
+    return tuple(json.loads(str(attributes[DONE_ATTRIBUTE]))) if DONE_ATTRIBUTE in attributes else ("global",)
 
 
 def name_of(function: Any, module: Any) -> str:

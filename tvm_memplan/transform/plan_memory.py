@@ -12,20 +12,32 @@ and is wrong where a buffer is read under a second name, or an element is writte
 Textures have no offset. They are planned by width, height and element type into slots, each an allocation of its own,
 as `tvm_memplan.transform.texture_plan` says; everything that one launch touches is alive through all of it.
 
+The shared memory of a device launch, when it is asked for, gets an arena per launch and scope. Threads of a block run
+at different speeds, so bytes are reused only across a barrier that every thread comes to: one that is there, or one
+that is added between two top statements of the launch, which costs one wait a launch. The pass never relies on a later
+one to add barriers; without any, nothing is shared.
+
 Leaves alone: functions that `RewriteStorage` has already done, functions with nothing to plan, and every buffer
 that cannot be understood (`tvm_memplan.analysis.analyze_memory` names them with the reason).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
-from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, name_of, plan_function
+from tvm_memplan.transform.function_plan import PLAN_ATTRIBUTE, done_scopes, name_of, plan_function
+from tvm_memplan.transform.shared_limit import limit_shared
 
 
-def PlanMemory(planner: str = "auto", alignment: int = 64, upper_bounds: Mapping[str, int] | None = None) -> Any:
+def PlanMemory(
+    planner: str = "auto",
+    alignment: int = 64,
+    scopes: Sequence[str] = ("global",),
+    shared_limit: int | None = None,
+    upper_bounds: Mapping[str, int] | None = None,
+) -> Any:
     """Make the pass.
 
     Parameters
@@ -38,7 +50,14 @@ def PlanMemory(planner: str = "auto", alignment: int = 64, upper_bounds: Mapping
         bytes at a multiple of 4), but never at less than its element, or what it asks for itself. Code generators work
         out the alignment of each access from its place in the arena, so less is slower at most; a buffer whose
         address is handed to a call gets the whole alignment whatever its length. 64 is what TVM gives its own
-        workspaces, and what vectorised code likes.
+        workspaces, and what vectorised code likes. Shared memory of a device is
+        aligned for the accesses to it instead.
+    scopes : sequence of str
+        Which memory is planned: ``"global"``, ``"shared"``, ``"shared.dyn"``. The last two only where barriers are
+        explicit, after TVM's ThreadSync; see `tvm_memplan.transform.SharedMemoryPasses`.
+    shared_limit : int or None
+        Bytes of shared memory that a launch may take. None takes ``max_shared_memory_per_block`` of the target that
+        the function carries, if it does.
     upper_bounds : mapping of str to int, optional
         By the name of a parameter or shape variable, the most that it will be, as a function's own attribute
         ``tir_var_upper_bound`` says it. Buffers whose size depends on it are planned with that, and the function
@@ -54,14 +73,18 @@ def PlanMemory(planner: str = "auto", alignment: int = 64, upper_bounds: Mapping
     ------
     MissingDependency, UnsupportedIR
         At once, when no TVM is installed or its tensor IR cannot be read.
+    OverBudget
+        While it runs, when the shared memory of a launch is more than the limit.
     """
     dialect = tir_dialect()
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
         attributes = function.attrs
-        if attributes is not None and ARENA_ATTRIBUTE in attributes:
+        left = [scope for scope in scopes if scope not in done_scopes(attributes)]
+        if not left:
             return function
-        made = plan_function(function, name_of(function, module), planner, alignment, upper_bounds)
+        made = plan_function(function, name_of(function, module), planner, alignment, left, upper_bounds)
+        limit_shared(made, shared_limit if shared_limit is not None else dialect.shared_limit(function))
         return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
 
     return dialect.function_pass(transform, "tvm_memplan.PlanMemory")

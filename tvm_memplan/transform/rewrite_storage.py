@@ -14,7 +14,14 @@ import json
 from typing import Any
 
 from tvm_memplan.dialects.line import tir_dialect
-from tvm_memplan.transform.function_plan import ARENA_ATTRIBUTE, PLAN_ATTRIBUTE, name_of, recorded_plan
+from tvm_memplan.transform.function_plan import (
+    ARENA_ATTRIBUTE,
+    DONE_ATTRIBUTE,
+    PLAN_ATTRIBUTE,
+    done_scopes,
+    name_of,
+    recorded_plan,
+)
 
 
 def RewriteStorage() -> Any:
@@ -40,13 +47,19 @@ def RewriteStorage() -> Any:
             return function
         made = recorded_plan(function, name_of(function, module), str(attributes[PLAN_ATTRIBUTE]))
         sizes = {r.region.name: r.size for r in made.regions if r.region.variables}
-        rewritten = dialect.rewrite(function, made.captured, {r.region.name: r.offsets for r in made.regions}, sizes)
+        offsets = {r.region.name: r.offsets for r in made.regions}
+        barriers: dict[Any, set[int]] = {}
+        for r in made.regions:
+            if r.barriers:
+                barriers.setdefault(r.region.anchor, set()).update(r.barriers)
+        rewritten = dialect.rewrite(function, made.captured, offsets, sizes, barriers).without_attr(PLAN_ATTRIBUTE)
         for region in made.regions:
             if region.textures.scopes:
                 handles = region.region.texture_variables
                 rewritten = dialect.rewrite_textures(rewritten, handles, region.textures.for_rewriting())
-                sizes.update(region.textures.bytes_of_scopes())
-        arenas = json.dumps(sizes, sort_keys=True)
-        return rewritten.without_attr(PLAN_ATTRIBUTE).with_attr(ARENA_ATTRIBUTE, arenas)
+        before = json.loads(str(attributes[ARENA_ATTRIBUTE])) if ARENA_ATTRIBUTE in attributes else {}
+        done = sorted({*done_scopes(attributes), *made.scopes})
+        rewritten = rewritten.with_attr(ARENA_ATTRIBUTE, json.dumps({**before, **sizes}, sort_keys=True))
+        return rewritten if done == ["global"] else rewritten.with_attr(DONE_ATTRIBUTE, json.dumps(done))
 
     return dialect.function_pass(transform, "tvm_memplan.RewriteStorage")

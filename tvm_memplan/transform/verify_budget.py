@@ -60,7 +60,9 @@ def VerifyBudget(
     board = _board(budget)
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
-        report = plan_function(function, name_of(function, module), planner, alignment, upper_bounds).in_bytes()
+        report = plan_function(
+            function, name_of(function, module), planner, alignment, upper_bounds=upper_bounds
+        ).in_bytes()
         raise_over_budget(judge_budget(report, board, reserve, external=external))
         return function
 

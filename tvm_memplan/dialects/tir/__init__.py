@@ -5,8 +5,8 @@
 """
 
 from tvm_memplan.dialects.tir.capture import capture
-from tvm_memplan.dialects.tir.passes import function_pass, is_lowered
+from tvm_memplan.dialects.tir.passes import function_pass, is_lowered, shared_limit, synchronised
 from tvm_memplan.dialects.tir.rewrite import rewrite
 from tvm_memplan.dialects.tir.textures import rewrite_textures
 
-__all__ = ["capture", "function_pass", "is_lowered", "rewrite", "rewrite_textures"]
+__all__ = ["capture", "function_pass", "is_lowered", "rewrite", "rewrite_textures", "shared_limit", "synchronised"]

@@ -1,13 +1,14 @@
 """Read a lowered PrimFunc into traces, one per region.
 
-Textures are read as well (`tvm_memplan.dialects.tir.textures`). Left alone on purpose: other scopes, allocations
-inside device launches, vectorised loops and virtual threads (later passes give those one copy per thread or lane),
-sizes that are not constants, pointers that are stored or computed with. What is left alone keeps its own `Allocate`.
+Textures are read as well (`tvm_memplan.dialects.tir.textures`). Left alone on purpose: scopes that were not asked for,
+and registers; global memory that is allocated inside device launches, and anything in vectorised loops and virtual
+threads (later passes give those one copy per thread or lane); sizes that are loaded from memory; pointers that are
+stored or computed with. What is left alone keeps its own `Allocate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tvm import tir
@@ -19,13 +20,19 @@ from tvm_memplan.dialects.extents import Extents, declared_bounds
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
 from tvm_memplan.dialects.tir.arithmetic import ARITHMETIC, parameters
-from tvm_memplan.dialects.tir.expressions import call_name, has_load, is_address_of, view, walk
+from tvm_memplan.dialects.tir.expressions import call_name, children, has_load, is_address_of, view, walk
 from tvm_memplan.dialects.tir.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
 
-def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[str, int] | None = None) -> Captured:
+def capture(
+    function: Any,
+    name: str,
+    alignment: int = 1,
+    scopes: Sequence[str] = ("global",),
+    upper_bounds: Mapping[str, int] | None = None,
+) -> Captured:
     """Read `function` (a PrimFunc after StorageFlatten and FlattenBuffer).
 
     Parameters
@@ -36,6 +43,8 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
         The function's name, for messages and reports.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    scopes : sequence of str
+        Whose buffers are captured.
     upper_bounds : mapping of str to int, optional
         By the name of a parameter, the most that it will be; the function's own attribute ``tir_var_upper_bound``
         says the same for the rest.
@@ -51,7 +60,7 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
         When an allocation is larger than any address space.
     """
     bounds = {**declared_bounds(function), **(upper_bounds or {})}
-    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
+    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds), scopes)
     reader.texture_limits = texture_limits(function)
     try:
         return reader.captured(function.body)
@@ -119,6 +128,12 @@ class _Reader(Reader):
         owner = node.data if isinstance(node, tir.Buffer) else node
         return owner if isinstance(owner, tir.Var) else None
 
+    def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
+        return call_name(expr), tuple(expr.args)
+
+    def parts(self, expr: Any) -> tuple[Any, ...]:
+        return children(expr)
+
     def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
         label = call_name(stmt.value) if isinstance(stmt.value, tir.Call) else "evaluate"
         if label in ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked"):
@@ -132,13 +147,15 @@ class _Reader(Reader):
             return (*self.use(f"allocate {stmt.var.name}", *stmt.value.args[2].args), placed)
         if stmt.var.dtype != "handle":
             self.positions.bind(stmt.var, stmt.value)
+            if self.launch is not None:
+                self.launch.bound(stmt.var, stmt.value)
             return self.use(f"let {stmt.var.name}", stmt.value)
         alias = _resolve(self.roots, stmt.value)
         if alias is not None:
             self.roots.name(stmt.var, alias)
             if is_address_of(stmt.value):
                 load = stmt.value.args[0]
-                Accesses(self.roots, self.barred()).place(view(load.buffer, load.indices))
+                self.accesses().place(view(load.buffer, load.indices))
             return ()
         return self.use(f"let {stmt.var.name}", stmt.value, keeps=f"pointer {stmt.var.name!r} is computed from it")
 

@@ -79,7 +79,9 @@ def view(buffer: Any, indices: Any, masked: bool = False) -> View:
     starts = isinstance(offset, tir.IntImm) and offset.value == 0
     flat = len(indices) == 1 and len(buffer.shape) == 1
     index = indices[0] if flat and not masked else None
-    return View(buffer.data, buffer.name, buffer.dtype, flat, not starts, index)
+    lanes = indices[0].dtype.partition("x")[2] if flat else ""
+    many = int(lanes) if lanes.isdigit() else 1
+    return View(buffer.data, buffer.name, buffer.dtype, flat, not starts, index, many)
 
 
 def walk(expr: Any, visits: Visits) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import tvm
 from tvm import tir
 
 
@@ -13,6 +14,30 @@ def function_pass(transform: Callable[[Any, Any, Any], Any], name: str) -> Any:
     return tir.transform.prim_func_pass(transform, opt_level=0, name=name)
 
 
+def synchronised(passes: Sequence[Any]) -> list[Any]:
+    """`passes` on shared memory, behind ThreadSync, and undone for a function on which TVM could not run it again."""
+    sync = [tir.transform.ThreadSync("shared"), tir.transform.ThreadSync("shared.dyn")]
+
+    def transform(function: Any, _module: Any, _context: Any) -> Any:
+        alone = tvm.IRModule({"function": function})
+        made = tvm.transform.Sequential(list(passes))(alone)
+        try:
+            tvm.transform.Sequential(sync)(made)
+        except tvm.TVMError:
+            return function
+        (result,) = made.functions.values()
+        return result
+
+    return [*sync, function_pass(transform, "tvm_memplan.SharedMemory")]
+
+
 def is_lowered(function: Any) -> bool:
     """Whether a member of a module is a function that `capture` reads."""
     return isinstance(function, tir.PrimFunc)
+
+
+def shared_limit(function: Any) -> int | None:
+    """Bytes of shared memory that a block may have on the target that `function` carries, None where none says."""
+    target = None if function.attrs is None or "target" not in function.attrs else function.attrs["target"]
+    limit = None if target is None else target.attrs.get("max_shared_memory_per_block")
+    return None if limit is None else int(limit)

@@ -14,7 +14,7 @@ Pointer variables that stand for planned storage are dissolved into views. Where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import tvm
@@ -23,7 +23,8 @@ from tvm import tir
 from tvm_memplan.dialects.arenas import Arena, Arenas, widest
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import element_bytes
-from tvm_memplan.dialects.reader import DROPPED_ATTRIBUTES
+from tvm_memplan.dialects.reader import is_dropped
+from tvm_memplan.dialects.tir.barriers import with_barriers
 from tvm_memplan.dialects.tir.expressions import call_name
 
 _VISITED = [
@@ -33,7 +34,11 @@ _VISITED = [
 
 
 def rewrite(
-    function: Any, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]
+    function: Any,
+    captured: Captured,
+    offsets: Mapping[str, Mapping[str, int]],
+    sizes: Mapping[str, int],
+    barriers: Mapping[Any, Container[int]] | None = None,
 ) -> Any:
     """Return `function` with the planned buffers of `captured` moved into arenas.
 
@@ -47,6 +52,8 @@ def rewrite(
         For each region's name, each buffer's byte offset in the region's arena.
     sizes : mapping of str to int
         For each region's name, the bytes of its arena.
+    barriers : mapping of AttrStmt to container of int
+        For each launch, the top statements that get a barrier in front of them.
 
     Returns
     -------
@@ -54,8 +61,8 @@ def rewrite(
         A new function with the same parameters and attributes.
     """
     arenas = Arenas(captured, offsets, sizes)
-    writer = _Writer(arenas)
-    body = tir.stmt_functor.ir_transform(function.body, None, writer.after, _VISITED)
+    writer = _Writer(arenas, barriers or {})
+    body = writer.rewritten(function.body)
     for arena in arenas.body:
         body = writer.allocate(arena, body)
     for variable, bound, text in captured.checks():
@@ -66,17 +73,31 @@ def rewrite(
 class _Writer:
     """The node-by-node part of the rewrite; `after` is called with nodes whose children are done."""
 
-    def __init__(self, arenas: Arenas) -> None:
+    def __init__(self, arenas: Arenas, barriers: Mapping[Any, Container[int]]) -> None:
         self.arenas = arenas
+        self.barriers = barriers
         self.loops = dict(arenas.of_loop)
         self.views: dict[tuple[Arena, str], Any] = {}
         # A small arena is put on the stack as an array of its type, and is aligned for all tenants when that type is
         # the widest among them.
         self.dtypes = {a: widest(v.type_annotation.element_type.dtype for v in a.offset_of) for a in arenas.all}
         self.variables = {
-            arena: tir.Var(arena.name, tvm.ir.PointerType(tvm.ir.PrimType(dtype), "global"))
+            arena: tir.Var(arena.name, tvm.ir.PointerType(tvm.ir.PrimType(dtype), arena.scope))
             for arena, dtype in self.dtypes.items()
         }
+
+    def rewritten(self, body: Any) -> Any:
+        """`body` with everything moved."""
+        return tir.stmt_functor.ir_transform(body, self.before, self.after, _VISITED)
+
+    def before(self, node: Any) -> Any | None:
+        """Return a launch with its arenas in it, None for any other node; called before `node` is descended into."""
+        if not isinstance(node, tir.AttrStmt) or node not in self.arenas.of_launch:
+            return None
+        body = self.rewritten(with_barriers(node.body, self.barriers.get(node, ())))
+        for arena in reversed(self.arenas.of_launch[node]):
+            body = self.allocate(arena, body)
+        return tir.AttrStmt(node.node, node.attr_key, node.value, body, node.span)
 
     def allocate(self, arena: Arena, body: Any) -> Any:
         """`body` inside the arena's allocation."""
@@ -140,10 +161,13 @@ class _Writer:
         place = self.arenas.locate(pointer)
         if place is None:
             return pointer
-        elements = place.elements(place.dtype)
+        # On a device, what a pointer points to has a type; and offsets beside it count in that.
+        typed = place.arena.scope != "global" and place.shift is None
+        dtype = pointer.type_annotation.element_type.dtype if typed else place.dtype
+        elements = place.elements(dtype)
         index = _integer(elements, place.arena.index_bits)
         index = index if place.shift is None else _add(index, place.shift)
-        return tir.Call("handle", "tir.address_of", [tir.BufferLoad(self._view(place.arena, place.dtype), [index])])
+        return tir.Call("handle", "tir.address_of", [tir.BufferLoad(self._view(place.arena, dtype), [index])])
 
     def _Allocate(self, stmt: Any) -> Any | None:
         return stmt.body if self.arenas.locate(stmt.buffer_var) else None
@@ -156,9 +180,8 @@ class _Writer:
 
     def _AttrStmt(self, stmt: Any) -> Any | None:
         owner = stmt.node.data if isinstance(stmt.node, tir.Buffer) else stmt.node
-        if isinstance(owner, tir.Var) and str(stmt.attr_key) in DROPPED_ATTRIBUTES and self.arenas.locate(owner):
-            return stmt.body
-        return None
+        place = self.arenas.locate(owner) if isinstance(owner, tir.Var) else None
+        return stmt.body if place is not None and is_dropped(str(stmt.attr_key), place.arena.scope) else None
 
     def _For(self, stmt: Any) -> Any | None:
         # Loops in sequence may count in one variable; the first parallel one is the region.

@@ -12,9 +12,17 @@ allocations are captured as fresh.
 """
 
 from tvm_memplan.dialects.tirx.capture import capture
-from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered
+from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered, shared_limit
 from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
 from tvm_memplan.dialects.tirx.rewrite import rewrite
 from tvm_memplan.dialects.tirx.textures import rewrite_textures
 
-__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite", "rewrite_textures"]
+__all__ = [
+    "capture",
+    "function_pass",
+    "is_lowered",
+    "register_standard_pipeline",
+    "rewrite",
+    "rewrite_textures",
+    "shared_limit",
+]

@@ -1,15 +1,15 @@
 """Read a lowered PrimFunc into traces, one per region.
 
-Left alone on purpose, each by name and with the reason: scopes other than global; whatever is allocated or used
-inside a device launch (SplitHostDevice would hand every view of an arena to the kernel as a pointer of its own and
-promise that they do not overlap); allocations inside vectorised loops and virtual threads; sizes that are not
-constants; volatile or annotated buffers; element types that a later pass widens; vectors as elements; pointers
-that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
+Left alone on purpose, each by name and with the reason: scopes that were not asked for, and registers; whatever of
+global memory is allocated or used inside a device launch (SplitHostDevice would hand every view of an arena to the
+kernel as a pointer of its own and promise that they do not overlap); allocations inside vectorised loops and virtual
+threads; sizes that are not constants; volatile or annotated buffers; element types that a later pass widens; vectors as
+elements; pointers that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
@@ -20,22 +20,36 @@ from tvm_memplan.dialects.accesses import Accesses, View, Visits
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import Allocation, constants
 from tvm_memplan.dialects.extents import Extents, declared_bounds
+from tvm_memplan.dialects.launches import LAUNCH
 from tvm_memplan.dialects.reader import NotUnderstood, Placed, Reader
 from tvm_memplan.dialects.roots import PointerAlias, Roots
 from tvm_memplan.dialects.tirx.arithmetic import ARITHMETIC, parameters
-from tvm_memplan.dialects.tirx.expressions import call_name, element_type, has_load, is_pointer, view, walk
+from tvm_memplan.dialects.tirx.expressions import (
+    call_name,
+    children,
+    element_type,
+    has_load,
+    is_pointer,
+    view,
+    walk,
+)
 from tvm_memplan.dialects.tirx.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
-_LAUNCH = "it is allocated inside a device launch"
 # Annotations that say again what the buffer's type says, or, for dim_align, what its shape has in it by now.
 _KNOWN_ANNOTATIONS = frozenset({"buffer_data_alignment", "buffer_allocated_addr", "buffer_dim_align"})
 # What buffers get when nobody asks; it is TVM's wish for whole allocations, not a need of the accesses.
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)
 
 
-def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[str, int] | None = None) -> Captured:
+def capture(
+    function: Any,
+    name: str,
+    alignment: int = 1,
+    scopes: Sequence[str] = ("global",),
+    upper_bounds: Mapping[str, int] | None = None,
+) -> Captured:
     """Read `function` (a PrimFunc after FlattenBuffer).
 
     Parameters
@@ -46,6 +60,8 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
         The function's name, for messages and reports.
     alignment : int
         Bytes, as for `tvm_memplan.transform.PlanMemory`.
+    scopes : sequence of str
+        Whose buffers are captured.
     upper_bounds : mapping of str to int, optional
         By the name of a parameter, the most that it will be; the function's own attribute ``tir_var_upper_bound``
         says the same for the rest.
@@ -61,7 +77,7 @@ def capture(function: Any, name: str, alignment: int = 1, upper_bounds: Mapping[
         When an allocation is larger than any address space.
     """
     bounds = {**declared_bounds(function), **(upper_bounds or {})}
-    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds))
+    reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds), scopes)
     reader.texture_limits = texture_limits(function)
     try:
         return reader.captured(function.body)
@@ -125,7 +141,13 @@ class _Reader(Reader):
         return node if isinstance(node, ir.Var) and (is_buffer_var(node) or is_pointer(node)) else None
 
     def barred(self) -> str:
-        return "it is used inside a device launch" if _LAUNCH in self.outside else ""
+        return "it is used inside a device launch" if LAUNCH in self.outside else ""
+
+    def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
+        return call_name(expr), tuple(expr.args)
+
+    def parts(self, expr: Any) -> tuple[Any, ...]:
+        return children(expr)
 
     def _AttrStmt(self, stmt: Any) -> tuple[Node, ...]:
         if isinstance(stmt.node, tvm_ffi.Object) and not isinstance(stmt.node, ir.Var):
@@ -154,6 +176,8 @@ class _Reader(Reader):
         if is_pointer(stmt.var):
             return self._named(stmt.var, stmt.value, f"pointer {stmt.var.name!r}")
         self.positions.bind(stmt.var, stmt.value)
+        if self.launch is not None:
+            self.launch.bound(stmt.var, stmt.value)
         return self.use(f"let {stmt.var.name}", stmt.value)
 
     def _named(self, var: Any, pointer: Any, what: str) -> tuple[Node, ...]:
@@ -163,7 +187,7 @@ class _Reader(Reader):
             self.roots.name(var, alias)
             if call_name(pointer) == "tirx.address_of":
                 load = pointer.args[0]
-                Accesses(self.roots, self.barred()).place(view(load.source, load.indices))
+                self.accesses().place(view(load.source, load.indices))
             return ()
         return self.use(f"let {var.name}", pointer, keeps=f"{what} is computed from it")
 

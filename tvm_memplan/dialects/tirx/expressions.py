@@ -31,6 +31,12 @@ def element_type(buffer: Any) -> str:
     return str(buffer.ty.dtype.dtype)
 
 
+def lanes_of(indices: Any) -> int:
+    """How many elements an access at `indices` takes at once; 1 where only the machine knows."""
+    lanes = str(indices[-1].ty.dtype).partition("x")[2] if len(indices) else ""
+    return int(lanes) if lanes.isdigit() else 1
+
+
 def view(buffer: Any, indices: Sequence[Any], masked: bool = False) -> View:
     """`buffer`, accessed at `indices`, some lanes of them if it is `masked`.
 
@@ -40,7 +46,7 @@ def view(buffer: Any, indices: Sequence[Any], masked: bool = False) -> View:
     flat = len(indices) == 1 and len(kind.shape) == 1 and not kind.strides and kind.layout is None
     shifted = kind.elem_offset is not None and constant(kind.elem_offset) != 0
     index = indices[0] if flat and not masked else None
-    return View(buffer, buffer.name, element_type(buffer), flat, shifted, index)
+    return View(buffer, buffer.name, element_type(buffer), flat, shifted, index, lanes_of(indices))
 
 
 def call_name(expr: Any) -> str:

@@ -28,3 +28,10 @@ def function_pass(transform: Callable[[Any, Any, Any], Any], name: str) -> Any:
 def is_lowered(function: Any) -> bool:
     """Whether a member of a module is a function that `capture` reads."""
     return isinstance(function, tirx.PrimFunc)
+
+
+def shared_limit(function: Any) -> int | None:
+    """Bytes of shared memory that a block may have on the target that `function` carries, None where none says."""
+    target = None if function.attrs is None else function.attrs.get("target")
+    limit = None if target is None else target.attrs.get("max_shared_memory_per_block")
+    return None if limit is None else int(limit)

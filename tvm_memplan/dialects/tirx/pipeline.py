@@ -1,8 +1,8 @@
-"""TVM's own lowering pipeline, with other passes in the place of StorageRewrite.
+"""TVM's own lowering pipeline, with other passes in the place of StorageRewrite and MergeSharedMemoryAllocations.
 
 The list of passes is not written down here: it is the installed TVM's, and changes with it. The function that makes
-it asks ``tirx.transform`` for each pass by name, so it is run with a stand-in for that name which knows one more
-answer.
+it asks ``tirx.transform`` and ``s_tir.transform`` for each pass by name, so it is run with stand-ins for those names
+which know one more answer each.
 """
 
 from __future__ import annotations
@@ -13,24 +13,37 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import tirx
+from tvm import s_tir, tirx
 from tvm.s_tir.pipeline import default_s_tir_pipeline
 
+from tvm_memplan.dialects.elements import constants
+from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.tirx.passes import function_pass
+from tvm_memplan.errors import UnsupportedIR
 
 
-def register_standard_pipeline(name: str, passes: Sequence[Any]) -> None:
+def register_standard_pipeline(name: str, passes: Sequence[Any], shared: Sequence[Any] | None = None) -> None:
     """Register TVM's ``s_tir`` pipeline as `name`, with `passes` where StorageRewrite stands.
 
-    Functions with device launches get StorageRewrite behind them as well: what lives inside a launch is nobody
-    else's yet. Where ``tirx.disable_storage_rewrite`` is set, TVM's list has no such place, and nothing is done.
+    `shared` stands where MergeSharedMemoryAllocations does, behind ThreadSync; None leaves TVM's pass there. What is
+    dynamic and still in several pieces behind them is TVM's to merge, since a kernel has one dynamic allocation.
+
+    Functions with device launches get StorageRewrite behind `passes`, for what lives in registers; not those with
+    shared memory that `shared` plans, since it would put buffers together before anybody planned them. Where
+    ``tirx.disable_storage_rewrite`` is set, TVM's list has no such place, and nothing is done.
     """
 
     def instead() -> Any:
-        return tvm.transform.Sequential([*passes, _rewrite_launches()])
+        return tvm.transform.Sequential([*passes, _rewrite_launches(keep_shared=shared is not None)])
 
-    transform = _Substitute(tirx.transform, StorageRewrite=instead)
-    names = {**default_s_tir_pipeline.__globals__, "tirx": _Substitute(tirx, transform=transform)}
+    def merged() -> Any:
+        if shared is None:
+            return s_tir.transform.MergeSharedMemoryAllocations()
+        return tvm.transform.Sequential([*shared, _merge_rest()])
+
+    tirx_names = _Substitute(tirx, transform=_Substitute(tirx.transform, StorageRewrite=instead))
+    s_tir_names = _Substitute(s_tir, transform=_Substitute(s_tir.transform, MergeSharedMemoryAllocations=merged))
+    names = {**default_s_tir_pipeline.__globals__, "tirx": tirx_names, "s_tir": s_tir_names}
     # The same code, looking names up in `names`; nothing of TVM's is changed.
     tirx.register_tir_pipeline(name, FunctionType(default_s_tir_pipeline.__code__, names))
 
@@ -45,9 +58,11 @@ class _Substitute:
         return getattr(self._module, name)
 
 
-def _rewrite_launches() -> Any:
+def _rewrite_launches(keep_shared: bool) -> Any:
     def transform(function: Any, _module: Any, _context: Any) -> Any:
-        if not _launches(function.body):
+        launches = _launches(function.body)
+        shared = keep_shared and any(buffer.ty.storage_scope in SHARED for launch in launches for buffer in launch)
+        if not launches or shared:
             return function
         alone = tvm.IRModule({"function": function})
         return tirx.transform.StorageRewrite()(alone)["function"]
@@ -55,8 +70,36 @@ def _rewrite_launches() -> Any:
     return function_pass(transform, "tvm_memplan.StorageRewriteOfLaunches")
 
 
-def _launches(body: Any) -> bool:
-    def visit(stmt: Any) -> Any:
-        return tvm_ffi.VisitInterrupt(True) if str(stmt.attr_key) == "thread_extent" else None
+def _merge_rest() -> Any:
+    def transform(function: Any, _module: Any, _context: Any) -> Any:
+        for launch in _launches(function.body):
+            dynamic = [buffer for buffer in launch if buffer.ty.storage_scope == "shared.dyn"]
+            if len(dynamic) < 2:
+                continue
+            for buffer in dynamic:
+                if None in constants(buffer.ty.shape):
+                    raise UnsupportedIR(
+                        f"dynamic shared memory of a kernel is one allocation, and the size {buffer.ty.shape[0]} of "
+                        f"{buffer.name!r} is not a constant: give it a bound"
+                    )
+            alone = tvm.IRModule({"function": function})
+            return s_tir.transform.MergeSharedMemoryAllocations()(alone)["function"]
+        return function
 
-    return tvm_ffi.structural_walk(body, (tirx.AttrStmt, visit)) is not None
+    return function_pass(transform, "tvm_memplan.MergeRestOfSharedMemory")
+
+
+def _launches(body: Any) -> list[list[Any]]:
+    """The buffers that are allocated in each outermost launch."""
+    found: list[list[Any]] = []
+
+    def visit(stmt: Any) -> Any:
+        if str(stmt.attr_key) != "thread_extent":
+            return None
+        buffers: list[Any] = []
+        tvm_ffi.structural_walk(stmt.body, (tirx.AllocBuffer, lambda inner: buffers.append(inner.buffer)))
+        found.append(buffers)
+        return tvm_ffi.WalkResult.SKIP
+
+    tvm_ffi.structural_walk(body, (tirx.AttrStmt, visit), order="pre")
+    return found

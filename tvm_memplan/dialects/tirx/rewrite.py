@@ -29,7 +29,7 @@ the function it becomes ``address_of(view[offset])``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import tvm_ffi
@@ -38,13 +38,18 @@ from tvm.tirx.buffer import decl_buffer
 
 from tvm_memplan.dialects.arenas import Arena, Arenas, Place, widest
 from tvm_memplan.dialects.captured import Captured
-from tvm_memplan.dialects.reader import DROPPED_ATTRIBUTES
+from tvm_memplan.dialects.reader import is_dropped
+from tvm_memplan.dialects.tirx.barriers import with_barriers
 from tvm_memplan.dialects.tirx.expressions import access_type, call_name, element_type, is_pointer, pointee
 from tvm_memplan.dialects.tirx.indices import shifted, start
 
 
 def rewrite(
-    function: Any, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]
+    function: Any,
+    captured: Captured,
+    offsets: Mapping[str, Mapping[str, int]],
+    sizes: Mapping[str, int],
+    barriers: Mapping[Any, Container[int]] | None = None,
 ) -> Any:
     """Return `function` with the planned buffers of `captured` moved into arenas.
 
@@ -58,13 +63,15 @@ def rewrite(
         For each region's name, each buffer's byte offset in the region's arena.
     sizes : mapping of str to int
         For each region's name, the bytes of its arena.
+    barriers : mapping of AttrStmt to container of int
+        For each launch, the top statements that get a barrier in front of them.
 
     Returns
     -------
     PrimFunc
         A new function with the same parameters and attributes.
     """
-    writer = _Writer(Arenas(captured, offsets, sizes))
+    writer = _Writer(Arenas(captured, offsets, sizes), barriers or {})
     body = tvm_ffi.structural_mutate(function.body, writer.callbacks())
     for arena in writer.arenas.body:
         body = writer.allocate(arena, body)
@@ -74,8 +81,9 @@ def rewrite(
 class _Writer:
     """The node-by-node part of the rewrite. Each method owns the descent into its node."""
 
-    def __init__(self, arenas: Arenas) -> None:
+    def __init__(self, arenas: Arenas, barriers: Mapping[Any, Container[int]]) -> None:
         self.arenas = arenas
+        self.barriers = barriers
         self.loops = dict(arenas.of_loop)
         self.views: dict[Arena, dict[str, Any]] = {arena: {} for arena in arenas.all}
         self.nothing = tirx.Evaluate(tirx.const(0, "int32"))  # where a statement was
@@ -189,8 +197,13 @@ class _Writer:
         return self.nothing if self.arenas.locate(var) is not None else mutator.default_mutate(stmt)
 
     def attribute(self, stmt: Any, mutator: Any) -> Any:
-        owned = isinstance(stmt.node, ir.Var) and self.arenas.locate(stmt.node) is not None
-        if owned and str(stmt.attr_key) in DROPPED_ATTRIBUTES:
+        if stmt in self.arenas.of_launch:
+            body = mutator.mutate(with_barriers(stmt.body, self.barriers.get(stmt, ())))
+            for arena in reversed(self.arenas.of_launch[stmt]):
+                body = self.allocate(arena, body)
+            return tirx.AttrStmt(stmt.node, stmt.attr_key, stmt.value, body, stmt.span)
+        place = self.arenas.locate(stmt.node) if isinstance(stmt.node, ir.Var) else None
+        if place is not None and is_dropped(str(stmt.attr_key), place.arena.scope):
             return mutator.mutate(stmt.body)
         return mutator.default_mutate(stmt)
 
@@ -231,4 +244,4 @@ def _buffer(arena: Arena, dtype: str, name: str) -> Any:
     extent = arena.elements(dtype)
     if isinstance(extent, int):
         extent = tirx.IntImm(f"int{arena.index_bits}", extent)
-    return decl_buffer([extent], dtype, name, scope="global", layout=None, data_alignment=max(64, arena.alignment))
+    return decl_buffer([extent], dtype, name, scope=arena.scope, layout=None, data_alignment=max(64, arena.alignment))

@@ -1,0 +1,79 @@
+"""Launches on TVM 0.19: intrinsics that carry pointers, and ThreadSync running again behind the passes."""
+
+import pytest
+
+pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
+
+import tvm
+from tvm.script import tir as T
+
+from tvm_memplan.analysis import analyze_memory
+from tvm_memplan.transform import PlanMemory, RewriteStorage, SharedMemoryPasses
+
+SHARED = ("shared", "shared.dyn")
+
+
+def lowered(function):
+    module = tvm.IRModule({"entry": function.with_attr("global_symbol", "entry")})
+    passes = [tvm.tir.transform.LowerOpaqueBlock(), tvm.tir.transform.FlattenBuffer()]
+    return tvm.transform.Sequential(passes)(module)
+
+
+def copied(waits):
+    @T.prim_func
+    def kernel(A: T.Buffer((128,), "float16"), O: T.Buffer((128,), "float16")):
+        for tx in T.thread_binding(16, "threadIdx.x"):
+            first = T.decl_buffer((128,), "float16", scope="shared")
+            second = T.decl_buffer((128,), "float16", scope="shared")
+            T.evaluate(T.ptx_cp_async(first.data, tx * 8, A.data, tx * 8, 16, dtype="float16"))
+            T.evaluate(T.ptx_commit_group(dtype=""))
+            T.evaluate(T.ptx_wait_group(waits, dtype=""))
+            T.evaluate(T.tvm_storage_sync("shared"))
+            O[tx] = first[127 - tx]
+            T.evaluate(T.tvm_storage_sync("shared"))
+            second[tx] = A[tx]
+            O[tx + 16] = second[tx]
+
+    return lowered(kernel)
+
+
+def test_a_buffer_that_a_copy_writes_is_alive_until_all_copies_are_waited_for():
+    """cases.md 39"""
+    sizes = {}
+    for waits in (0, 1):
+        (report,) = analyze_memory(copied(waits)).values()
+        assert report.left_alone == ()
+        sizes[waits] = report.pools[0].planned
+    assert sizes == {0: 256, 1: 512}
+
+
+def test_a_copy_writes_where_the_buffer_lies_in_the_arena():
+    """cases.md 39"""
+    passes = [PlanMemory(scopes=SHARED), RewriteStorage()]
+    (report,) = analyze_memory(copied(1)).values()
+    at = {row.name: row.offset // 2 for row in report.allocations}["first"]
+    text = tvm.transform.Sequential(passes)(copied(1)).script()
+    (line,) = (line for line in text.splitlines() if "ptx_cp_async" in line)
+    assert f"T.address_of(arena_launch_shared_float16[{at}]), tx * 8" in line.replace("threadIdx_x", "tx")
+
+
+@T.prim_func
+def under_a_condition(A: T.Buffer((64,), "float32"), O: T.Buffer((64,), "float32")):
+    for tx in T.thread_binding(64, "threadIdx.x"):
+        first = T.decl_buffer((64,), "float32", scope="shared")
+        second = T.decl_buffer((64,), "float32", scope="shared")
+        if tx < 32:
+            first[tx] = A[tx]
+            second[tx] = A[tx + 32]
+            O[tx] = first[tx] + second[tx]
+
+
+def test_where_tvm_could_not_run_thread_sync_again_memory_stays_as_it_was():
+    sync = [tvm.tir.transform.ThreadSync(scope) for scope in SHARED]
+    module = lowered(under_a_condition)
+    plain = tvm.transform.Sequential(sync)(module)
+    forced = tvm.transform.Sequential([PlanMemory(scopes=SHARED), RewriteStorage()])(plain)
+    with pytest.raises(tvm.TVMError, match="Cannot insert syncs inside condition"):
+        tvm.transform.Sequential(sync)(forced)
+    passes = SharedMemoryPasses()
+    tvm.ir.assert_structural_equal(tvm.transform.Sequential(passes)(module), plain)
