@@ -9,6 +9,10 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
+
+pytest.importorskip("tvm", reason="needs a TVM, of either line")
+
 import tvm.script
 
 try:
