@@ -201,7 +201,7 @@ class Reader:
 
     def _why_not_here(self, scope: str) -> str:
         outside = self.outside
-        if scope not in self.scopes:
+        if scope.partition(".texture")[0] not in self.scopes:
             return _LATER.format(scope) if scope in SHARED else f"scope {scope!r} was not asked for"
         if scope in SHARED:
             if self.launch is None:

@@ -50,11 +50,10 @@ def PlanMemory(
         bytes at a multiple of 4), but never at less than its element, or what it asks for itself. Code generators work
         out the alignment of each access from its place in the arena, so less is slower at most; a buffer whose
         address is handed to a call gets the whole alignment whatever its length. 64 is what TVM gives its own
-        workspaces, and what vectorised code likes. Shared memory of a device is
-        aligned for the accesses to it instead.
+        workspaces, and what vectorised code likes. Shared memory of a device is aligned for the accesses to it instead.
     scopes : sequence of str
-        Which memory is planned: ``"global"``, ``"shared"``, ``"shared.dyn"``. The last two only where barriers are
-        explicit, after TVM's ThreadSync; see `tvm_memplan.transform.SharedMemoryPasses`.
+        Which memory is planned: ``"global"`` (textures are part of it), ``"shared"``, ``"shared.dyn"``. The last two
+        only where barriers are explicit, after TVM's ThreadSync; see `tvm_memplan.transform.SharedMemoryPasses`.
     shared_limit : int or None
         Bytes of shared memory that a launch may take. None takes ``max_shared_memory_per_block`` of the target that
         the function carries, if it does.
