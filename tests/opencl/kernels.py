@@ -72,7 +72,34 @@ O[bx * 128 + tx] = s3[(tx + 5) % 128]
     (128,),
 )
 
-#: cases.md 17: nothing of `third` depends on the others, so there is no barrier before it is written.
+#: Case 12: both are touched in the statement in the middle, and nothing orders the threads there.
+ONE_STATEMENT = Kernel(
+    """
+a = SHARED(128)
+b = SHARED(128)
+a[tx] = A[bx * 128 + tx]
+b[tx] = a[tx] * T.float32(2)
+O[bx * 128 + tx] = b[127 - tx] + a[(tx + 3) % 128]
+""",
+    {"A": 256, "O": 256},
+    (128,),
+)
+
+#: Case 24: one float beside many.
+TINY = Kernel(
+    """
+a = SHARED(1)
+b = SHARED(128)
+if tx == 0:
+    a[0] = A[bx * 128 + 7]
+b[tx] = A[bx * 128 + tx] + a[0]
+O[bx * 128 + tx] = b[127 - tx]
+""",
+    {"A": 256, "O": 256},
+    (128,),
+)
+
+#: Case 17: nothing of `third` depends on the others, so there is no barrier before it is written.
 NO_BARRIER = Kernel(
     """
 first = SHARED(128)
@@ -87,7 +114,7 @@ O[bx * 128 + tx] = third[(tx + 5) % 128] + second[(tx + 9) % 128]
     (128,),
 )
 
-#: cases.md 13: a loop over tiles, and then a buffer that has nothing to do with them.
+#: Case 13: a loop over tiles, and then a buffer that has nothing to do with them.
 TILES_THEN_ANOTHER = Kernel(
     """
 total = LOCAL(1)

@@ -34,7 +34,7 @@ def test_cuda_source_has_one_shared_array_and_compiles(kernel, scope, tmp_path):
 
 
 def test_dynamic_memory_of_unknown_size_is_named_and_asked_a_bound_for():
-    """cases.md 23"""
+    """Case 23 of `tests.cases`."""
     from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)

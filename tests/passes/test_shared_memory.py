@@ -70,13 +70,13 @@ def test_the_passes_do_a_scope_once():
 
 
 def test_both_touched_in_one_statement_lie_apart():
-    """cases.md 12"""
+    """Case 12 of `tests.cases`."""
     report = report_of(one_block("a = SHARED(128)\nb = SHARED(128)\na[tx] = A[tx]\nb[tx] = a[tx]\nO[tx] = b[127 - tx]"))
     assert sorted(offsets(report).values()) == [0, 512]
 
 
 def test_a_buffer_that_is_reached_only_through_its_address_lies_apart():
-    """cases.md 3"""
+    """Case 3 of `tests.cases`."""
     body = """
 a = SHARED(128)
 b = SHARED(128)
@@ -90,7 +90,7 @@ O[tx] = b[tx] + T.call_extern("float32", "ext", T.address_of(a[0]))
 
 @pytest.mark.parametrize("elements", [1, 3])
 def test_tiny_buffers_are_planned(elements):
-    """cases.md 24"""
+    """Case 24 of `tests.cases`."""
     body = f"""
 a = SHARED({elements})
 b = SHARED(128)
@@ -162,7 +162,7 @@ def test_a_target_that_the_function_carries_says_what_a_block_may_have():
 
 
 def test_each_launch_has_arenas_of_its_own():
-    """cases.md 40"""
+    """Case 40 of `tests.cases`."""
     first, second = launched(PIPELINE)["entry"], launched(SOFTMAX)["entry"]
     parameters = list(second.params)
     if hasattr(second, "buffer_map") and len(second.buffer_map):

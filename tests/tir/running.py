@@ -89,6 +89,11 @@ OURS = (PlanMemory(), RewriteStorage(), Poison)
 UNOPTIMISED = "llvm -opt-level=0"
 
 
+def build_as_tvm(function):
+    """Build a PrimFunc as TVM does by itself."""
+    return tvm.build(function.with_attr("global_symbol", "entry"), target="llvm", name="entry")
+
+
 def run(module, arguments, directory=None):
     """Run on copies of `arguments`; returns them all afterwards, and the log of the spy."""
     if directory is not None:

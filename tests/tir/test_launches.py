@@ -38,7 +38,7 @@ def copied(waits):
 
 
 def test_a_buffer_that_a_copy_writes_is_alive_until_all_copies_are_waited_for():
-    """cases.md 39"""
+    """Case 39 of `tests.cases`."""
     sizes = {}
     for waits in (0, 1):
         (report,) = analyze_memory(copied(waits)).values()
@@ -48,7 +48,7 @@ def test_a_buffer_that_a_copy_writes_is_alive_until_all_copies_are_waited_for():
 
 
 def test_a_copy_writes_where_the_buffer_lies_in_the_arena():
-    """cases.md 39"""
+    """Case 39 of `tests.cases`."""
     passes = [PlanMemory(scopes=SHARED), RewriteStorage()]
     (report,) = analyze_memory(copied(1)).values()
     at = {row.name: row.offset // 2 for row in report.allocations}["first"]

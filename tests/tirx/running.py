@@ -77,6 +77,11 @@ def build(function, passes, target="llvm", vectorize=False, spy=True):
         return tvm.compile(module_of(function), target=target, tir_pipeline="tests")
 
 
+def build_as_tvm(function):
+    """Build a PrimFunc as TVM does by itself."""
+    return tvm.compile(module_of(function), target="llvm")
+
+
 def run(module, arguments, directory=None):
     """Run on copies of `arguments`; returns them all afterwards, and the log of the spy."""
     if directory is not None:
