@@ -253,11 +253,11 @@ def test_five_thousand_buffers_are_all_there(page):
     assert browser.ask("document.querySelectorAll('#rows tr').length") == 25
     browser.ask("document.querySelector('#more').click()")
     assert browser.ask("document.querySelectorAll('#rows tr').length") == 125
-    browser.ask("[...document.querySelectorAll('#heads button')].find(b => b.innerText.startsWith('Size')).click()")
-    sizes = browser.ask(
-        "[...document.querySelectorAll('#rows tr')].slice(0, 3).map(r => r.innerText.split('\\t').at(-2))"
-    )
-    assert sizes == ["65,536"] * 3
+    for sizes, order in ((["65,536"] * 3, "largest"), (["4,096"] * 3, "smallest")):
+        assert sizes == browser.ask(
+            "[...document.querySelectorAll('#rows tr')].slice(0, 3).map(r => r.innerText.split('\\t').at(-2))"
+        ), order
+        browser.ask("[...document.querySelectorAll('#heads button')].find(b => b.innerText.startsWith('Size')).click()")
     assert browser.faults() == []
 
 

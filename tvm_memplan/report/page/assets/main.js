@@ -2,6 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const PAGE_ROWS = 25;
+const SIZE = COLUMNS.findIndex(([head]) => head === "Size B");
 
 const state = {
   pool: pools.reduce((best, pool, i) => (weight(pool) > weight(pools[best] ?? pool) ? i : best), 0),
@@ -11,7 +12,7 @@ const state = {
   under: -1,
   query: "",
   hidden: new Set(),
-  sorting: { column: COLUMNS.length - 1, down: false },
+  sorting: { column: SIZE, down: true },
   rows: PAGE_ROWS,
   shown: (buffer) => !state.hidden.has(buffer.kind),
   faded: (buffer) => state.query !== "" && !matches(buffer),
@@ -153,7 +154,7 @@ function list() {
     ? `${buffers.length.toLocaleString("en-US")} buffers`
     : `${found.length.toLocaleString("en-US")} of ${buffers.length.toLocaleString("en-US")} buffers`;
   fillHeads($("heads"), state.sorting, (i) => {
-    state.sorting = { column: i, down: state.sorting.column === i && !state.sorting.down };
+    state.sorting = { column: i, down: state.sorting.column === i ? !state.sorting.down : i === SIZE };
     list();
   });
   fillTable($("rows"), found.slice(0, state.rows), state, pick);

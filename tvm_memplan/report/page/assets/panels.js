@@ -30,7 +30,7 @@ function poolCard(pool, onclick) {
     meter.append(part);
   }
   const facts = element("dl", { class: "facts" });
-  fact(facts, `bound (${pool.boundKind})`, both(pool.bound));
+  fact(facts, `bound (${pool.boundKind})`, exact(pool.bound));
   fact(facts, "over the bound", `${exact(pool.planned - pool.bound)}, ${percent(pool.planned - pool.bound, pool.bound)}`,
     pool.planned > pool.bound ? null : "good");
   fact(facts, "without sharing", round(pool.naive));
@@ -101,7 +101,7 @@ const COLUMNS = [
   ["Kind", "wide", (b) => report.kinds[b.kind], (b) => b.kind],
   ["Pool", "wide", (b) => pools[b.pool]?.name ?? "–", (b) => b.pool],
   ["Offset B", "num wide", (b) => b.offset.toLocaleString("en-US"), (b) => b.offset],
-  ["Size B", "num", (b) => b.size.toLocaleString("en-US"), (b) => -b.size],
+  ["Size B", "num", (b) => b.size.toLocaleString("en-US"), (b) => b.size],
   ["Alive", "num", lifetime, (b) => b.spans[0]?.[0] ?? -1],
 ].filter(([head]) => !(head === "Operator" && buffers.every((b) => !b.operator)) && !(head === "Tensor" && buffers.every((b) => !b.tensor)));
 
