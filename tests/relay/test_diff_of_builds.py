@@ -1,4 +1,4 @@
-"""Two builds of one model that differ in one operator: that operator is named, whatever its neighbours are called now."""
+"""Two builds of one model that differ in one operator: that operator is named, though all numbers shift."""
 
 import numpy as np
 import pytest
