@@ -1,6 +1,7 @@
 """C source and the summary CSV; the C goes through a compiler where there is one."""
 
 import csv
+import io
 import re
 import shutil
 import subprocess
@@ -105,7 +106,6 @@ def test_the_summary_has_velas_labels_and_kib():
 
 @given(REPORTS)
 def test_the_summary_is_two_lines_of_as_many_fields(report):
-    import io
 
     rows = list(csv.reader(io.StringIO(vela_summary(report), newline="")))
     assert len(rows) == 2 and len(rows[0]) == len(rows[1]) == len(set(rows[0]))

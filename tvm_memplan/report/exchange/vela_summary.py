@@ -14,13 +14,14 @@ import re
 
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.report.table import printable
 
 
 def vela_summary(report: MemoryReport) -> str:
     """Return two lines of CSV: labels, and figures. Memory is KiB, weights are bytes, passes are steps."""
-    columns: dict[str, str | int | float] = {"experiment": "default", "network": report.model}
-    columns["system_config"] = report.target
-    columns["memory_mode"] = report.planner
+    columns: dict[str, str | int | float] = {"experiment": "default", "network": printable(report.model)}
+    columns["system_config"] = printable(report.target)
+    columns["memory_mode"] = printable(report.planner)
     columns["passes_after_fusing"] = len(report.steps)
     for figures in report.pools:
         label = f"{re.sub(r'[^a-z0-9]+', '_', figures.pool.lower()).strip('_') or 'pool'}_memory_used"
