@@ -53,6 +53,7 @@ setup(
     package_data={
         "tvm_memplan": ["py.typed"],
         "tvm_memplan.boards": ["data/*.toml"],
+        "tvm_memplan.report": ["schema/*.json"],
         "tvm_memplan.report.page": ["assets/*"],
     },
     install_requires=INSTALL_REQUIRES,

@@ -16,6 +16,8 @@
      "left_alone": [{"name": "s", "function": "f", "scope": "shared", "size_bytes": 512 or null, "reason": "..."}],
      "notes": ["..."]}
 
+``schema/memory_report.json`` beside this file says the same as a JSON Schema.
+
 Reading is strict: a missing, unknown or wrong field is a `BadInput` that names it, so a file of another version or
 one that was cut short is never half read. Reports of version 1 are read, too, so that one that was kept from an older
 build can be compared with: they lack the fields of an allocation from ``shape_elements`` on.
