@@ -51,8 +51,11 @@ def test_no_line_of_code_is_lost(notebooks):
 @pytest.mark.parametrize("path", TUTORIALS)
 def test_a_notebook_runs(notebooks, path, tmp_path):
     cells = [cell["source"] for cell in notebooks[path.stem]["cells"] if cell["cell_type"] == "code"]
-    script = tmp_path / "cells.py"
-    # Each cell on its own, in one namespace, as a kernel runs them.
-    script.write_text(f"for cell in {[''.join(cell) for cell in cells]!r}:\n    exec(cell, globals())\n")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    names = [tmp_path / f"cell_{number}.py" for number in range(len(cells))]
+    for name, cell in zip(names, cells):
+        name.write_text("".join(cell), encoding="utf-8")
+    # Each cell on its own, in one namespace, and with a source that can be found, as a kernel runs them.
+    runner = "import sys\nfor name in sys.argv[1:]: exec(compile(open(name).read(), name, 'exec'), globals())"
+    command = [sys.executable, "-c", runner, *map(str, names)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
     suffix = Path(options.output).suffix.lower() if options.output else ""
     if options.output and suffix not in (*PAGES, *SUFFIXES):
         raise BadInput(f"-o {options.output}: written are {', '.join((*PAGES, *SUFFIXES))}, by the end of the name")
-    report = read_report(options.file)
     if not options.output:
         colour = sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(map_text(report, colour=colour), end="")
+        print(map_text(read_report(options.file), colour=colour), end="")
         return 0
     with progress(f"drawing {options.file}"):
+        report = read_report(options.file)
         made = report_page(report) if suffix in PAGES else report_picture(report, options.output)
     write_file(options.output, made)
     return 0
