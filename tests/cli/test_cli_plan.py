@@ -146,7 +146,7 @@ def test_results_are_ordinary_files(run, problem, tmp_path):
     assert (tmp_path / "link.json").is_symlink()
     assert json.loads((tmp_path / "real.json").read_text())["version"] == VERSION
     assert stat.S_IMODE((tmp_path / "real.json").stat().st_mode) == 0o644
-    assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == 1
+    assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == VERSION
 
 
 def test_the_time_limit_is_a_number_of_seconds(run, problem):
