@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tvm_memplan.errors import BadInput
-from tvm_memplan.report.exchange.tflm import _comment
+from tvm_memplan.report.exchange.c_text import comment
 from tvm_memplan.report.memory import MemoryReport
 
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
@@ -33,7 +33,7 @@ def c_header(report: MemoryReport, prefix: str = "MEMPLAN") -> str:
 
 
 def _lines(report: MemoryReport, prefix: str) -> Iterator[str]:
-    yield f"/* Memory plan of {_safe(report.model or 'a model')}, by tvm-memplan; sizes and offsets are bytes */"
+    yield f"/* Memory plan of {comment(report.model or 'a model')}, by tvm-memplan; sizes and offsets are bytes */"
     yield f"#ifndef {prefix}_H"
     yield f"#define {prefix}_H"
     taken: set[str] = set()
@@ -41,13 +41,13 @@ def _lines(report: MemoryReport, prefix: str) -> Iterator[str]:
     for figures in report.pools:
         name = pools[figures.pool] = _macro(f"{prefix}_POOL_{figures.pool}", ("SIZE", "ALIGNMENT"), taken)
         yield ""
-        yield f"/* pool {_safe(figures.pool)} */"
+        yield f"/* pool {comment(figures.pool)} */"
         yield f"#define {name}_SIZE {_number(figures.planned)}"
         yield f"#define {name}_ALIGNMENT {_number(figures.alignment)}"
     for row in report.allocations:
         name = _macro(f"{prefix}_{row.name}", ("OFFSET", "SIZE"), taken)
         yield ""
-        yield f"/* {_safe(row.title)}, in pool {_safe(row.pool)} */"
+        yield f"/* {comment(row.title)}, in pool {comment(row.pool)} */"
         yield f"#define {name}_OFFSET {_number(row.offset)}"
         yield f"#define {name}_SIZE {_number(row.size)}"
     yield ""
@@ -68,7 +68,3 @@ def _macro(wanted: str, ends: tuple[str, ...], taken: set[str]) -> str:
 def _number(value: int) -> str:
     # A plain constant is as wide as it needs to be up to long long; beyond, only ULL helps.
     return str(value) if value < 2**31 else f"{value}ULL"
-
-
-def _safe(text: str) -> str:
-    return _comment(text).replace("*/", "* /").replace("/*", "/ *")

@@ -14,7 +14,7 @@ import re
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.files.tflm import plan_to_tflm
 from tvm_memplan.planning.model import Kind, Plan
-from tvm_memplan.report.table import printable
+from tvm_memplan.report.exchange.c_text import comment
 
 offline_plan = plan_to_tflm
 
@@ -35,7 +35,7 @@ def buffer_plan_c(plan: Plan, name: str = "memory_plan") -> str:
     if large is not None:
         raise BadInput(f"the offset of {large!r} does not fit the 32 bits of a BufferDescriptor")
     rows = "\n".join(
-        f"        {{{place.offset}}},  // {i}: {_comment(b.name)}, {b.size} bytes" for i, (b, place) in enumerate(named)
+        f"        {{{place.offset}}},  // {i}: {comment(b.name)}, {b.size} bytes" for i, (b, place) in enumerate(named)
     )
     return f"""// Written by tvm-memplan. The arena takes {plan.size(used[0]) if used else 0} bytes.
 #include "tensorflow/lite/micro/memory_planner/memory_plan_struct.h"
@@ -55,8 +55,3 @@ struct {{
 
 const tflite::BufferPlan* const {name} = reinterpret_cast<const tflite::BufferPlan*>(&{name}_data);
 """
-
-
-def _comment(name: str) -> str:
-    # A backslash at the end of a line would continue the comment, and so would its trigraph.
-    return printable(name).replace("\\", "/").replace("??", "? ?")
