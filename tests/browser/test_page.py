@@ -266,3 +266,29 @@ def test_a_report_without_pools_is_a_page_all_the_same(page):
 
     browser = page(MemoryReport("", "", "", (), (), ()))
     assert browser.faults() == [] and text(browser, "h1") == "Memory plan"
+
+
+def test_two_fingers_zoom_and_a_tap_picks(page):
+    browser = page(everything(), (390, 844))
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    browser.ask("document.querySelector('#map').scrollIntoView()")
+    x, y = middle_of(browser, "sum")
+
+    def touch(kind, *points):
+        browser.call(
+            "Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": a, "y": b, "id": i} for i, a, b in points]
+        )
+        browser.settle()
+
+    touch("touchStart", (0, x, y))
+    touch("touchEnd")
+    assert text(browser, "#picked h2") == "sum"
+    browser.ask("document.querySelector('#map').scrollIntoView()")
+    x, y = middle_of(browser, "sum")
+    before = browser.ask("state.view.t1 - state.view.t0")
+    touch("touchStart", (0, x - 20, y), (1, x + 20, y))
+    for spread in (30, 40, 50, 60):
+        touch("touchMove", (0, x - spread, y), (1, x + spread, y))
+    touch("touchEnd")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    assert browser.ask("state.view.t1 - state.view.t0") < 0.7 * before

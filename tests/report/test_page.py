@@ -3,8 +3,9 @@
 import json
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 
+from tests.browser.reports import evil
 from tests.report.any_report import REPORTS
 from tvm_memplan.report.page import report_page
 from tvm_memplan.report.page.data import page_data
@@ -13,6 +14,7 @@ DATA = re.compile(r'<script type="application/json" id="report">(.*?)</script>',
 
 
 @given(REPORTS)
+@example(evil())
 def test_no_name_ends_the_element_it_stands_in(report):
     page = report_page(report)
     assert len(re.findall("<script", page)) == len(re.findall("</script", page)) == 2
