@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from tvm_memplan.report.json import from_json
+from tvm_memplan.report.json import VERSION, from_json
 
 
 def test_a_problem_file_is_planned_and_reported(run, problem):
@@ -144,9 +144,9 @@ def test_results_are_ordinary_files(run, problem, tmp_path):
     (tmp_path / "link.json").symlink_to("real.json")
     run("plan", problem, "--json", "link.json", umask=0o022)
     assert (tmp_path / "link.json").is_symlink()
-    assert json.loads((tmp_path / "real.json").read_text())["version"] == 1
+    assert json.loads((tmp_path / "real.json").read_text())["version"] == VERSION
     assert stat.S_IMODE((tmp_path / "real.json").stat().st_mode) == 0o644
-    assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == 1
+    assert json.loads(run("plan", problem, "--json", "/dev/stdout").stdout.split("\ntoy.csv,")[0])["version"] == VERSION
 
 
 def test_the_time_limit_is_a_number_of_seconds(run, problem):

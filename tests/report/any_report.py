@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tvm_memplan.planning.model import Kind, LiveRange
-from tvm_memplan.report.memory import Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
+from tvm_memplan.report.memory import Alias, Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
 
 COUNT = st.integers(0, 2**36)
 TEXT = st.text(max_size=30)
@@ -43,6 +43,10 @@ REPORTS = st.builds(
             live_ranges=rows(LIVE),
             pool=TEXT,
             offset=COUNT,
+            shape=st.none() | rows(st.integers(0, 99)),
+            dtype=TEXT,
+            in_place_of=st.none() | TEXT,
+            aliases=rows(st.builds(Alias, TEXT, COUNT, COUNT), most=2),
         )
     ),
     steps=rows(TEXT),

@@ -48,7 +48,8 @@ def test_a_field_that_is_missing_unknown_or_wrong_is_named(report):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 2}, "'version' must be 1, got 2"),
+        ({"version": 3}, "'version' must be 1 or 2, got 3"),
+        ({"version": True}, "'version' must be 1 or 2, got True"),
         ({"format": "other"}, "'format' must be"),
         ({"extra": 1}, "'extra' is unknown"),
         ({"steps": ["a", 3]}, r"'steps\[1\]' must be a string, got 3"),
@@ -104,3 +105,14 @@ def test_every_size_says_its_unit(report):
     for key in keys:
         for word in ("size", "offset", "capacity", "naive", "planned", "alignment"):
             assert not key.startswith(word) or key.endswith("_bytes")
+
+
+def test_a_report_of_version_1_is_still_read(report):
+    fields = {**to_fields(report), "version": 1}
+    for row in fields["allocations"]:
+        for key in ("shape_elements", "dtype", "in_place_of", "aliases"):
+            del row[key]
+    assert from_json(json.dumps(fields)) == report
+    fields["allocations"][0]["dtype"] = "int8"
+    with pytest.raises(BadInput, match="dtype' is unknown"):
+        from_json(json.dumps(fields))

@@ -10,27 +10,27 @@ from pathlib import Path
 from tvm_memplan.errors import BadInput
 
 
-def write_file(path: str, text: str) -> None:
-    """Write `text` into a temporary file beside `path`, which then takes its name.
+def write_file(path: str, content: str | bytes) -> None:
+    """Write `content`, text as UTF-8, into a temporary file beside `path`, which then takes its name.
 
     What is no ordinary file (a pipe, a terminal) cannot be replaced and is written to directly.
     """
-    target = Path(path)
+    target, data = Path(path), content.encode() if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(data)
         else:
             # The file that a link points at is meant, not the link.
-            _replace(target.resolve(), text)
+            _replace(target.resolve(), data)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         # mkstemp makes it private; a result is as readable as the user's other files.
         mask = os.umask(0)
         os.umask(mask)

@@ -63,6 +63,11 @@ class Model:
         self._problem: Problem = made.plan.problem
         self._made = made
 
+    @property
+    def problem(self) -> Problem:
+        """What is to be planned, with pools that have no limit."""
+        return self._problem
+
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.planners import plan

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tvm_memplan.planning.bound import Bound, bound, granule, naive, planned
 from tvm_memplan.planning.model import Plan, Pool
-from tvm_memplan.report.memory import Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
+from tvm_memplan.report.memory import Alias, Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
 
 
 def memory_report(
@@ -16,6 +17,7 @@ def memory_report(
     target: str = "",
     left_alone: Sequence[LeftAlone] = (),
     notes: Sequence[str] = (),
+    tensors: Mapping[str, tuple[tuple[int, ...] | None, str]] = MappingProxyType({}),
 ) -> MemoryReport:
     """Return the figures of a plan.
 
@@ -31,6 +33,8 @@ def memory_report(
         What was not planned.
     notes : sequence of str
         Further remarks; where several pools compete for a buffer, one is added that says how the bound is meant.
+    tensors : mapping of str to (tuple of int or None, str)
+        Shape and data type of the buffers of which they are known, by name.
 
     Returns
     -------
@@ -66,6 +70,10 @@ def memory_report(
     if problem.penalties:
         most = sum(cost for _, _, cost in problem.penalties)
         remarks.append(f"Penalties for sharing: {plan.penalty} of {most} are paid.")
+    taken_from = {d: problem.buffers[s].name for d, s in taken}
+    aliases: list[list[Alias]] = [[] for _ in problem.buffers]
+    for view in problem.views:
+        aliases[view.root].append(Alias(view.name, view.offset, view.size))
     rows = [
         Allocation(
             buffer.name,
@@ -77,8 +85,11 @@ def memory_report(
             buffer.live_ranges,
             place.pool,
             place.offset,
+            *tensors.get(buffer.name, (None, "")),
+            in_place_of=taken_from.get(i),
+            aliases=tuple(aliases[i]),
         )
-        for buffer, place in zip(problem.buffers, plan.placements)
+        for i, (buffer, place) in enumerate(zip(problem.buffers, plan.placements))
     ]
     rows.sort(key=lambda row: row.live_ranges[0].start if row.live_ranges else 0)  # stable: first use, then as listed
     return MemoryReport(

@@ -2,7 +2,7 @@
 
 ::
 
-    {"format": "tvm-memplan/memory-report", "version": 1,
+    {"format": "tvm-memplan/memory-report", "version": 2,
      "model": "kws", "target": "c -keys=arm_cpu -mcpu=cortex-m3", "planner": "greedy_by_size",
      "pools": [{"pool": "sram", "capacity_bytes": 262144 or null, "alignment_bytes": 16,
                 "naive_bytes": 96000, "planned_bytes": 32000, "bound_bytes": 32000, "bound_kind": "pressure",
@@ -10,27 +10,34 @@
      "allocations": [{"name": "b0", "operator": "conv2d", "kind": "activation", "scope": "global",
                       "size_bytes": 16000, "alignment_bytes": 4, "live_ranges_steps": [[0, 4]],
                       "pool": "sram", "offset_bytes": 0,
-                      "slot": "0: 5 x 48 float32x4" (textures only)}],
+                       "shape_elements": [1, 32, 32, 4] or null, "dtype": "float32", "in_place_of": "b7" or null,
+                       "aliases": [{"name": "flat", "offset_bytes": 0, "size_bytes": 16000}],
+                       "slot": "0: 5 x 48 float32x4" (textures only)}],
      "steps": ["pad", "conv2d"],
      "left_alone": [{"name": "s", "function": "f", "scope": "shared", "size_bytes": 512 or null, "reason": "..."}],
      "notes": ["..."]}
 
+``schema/memory_report.json`` beside this file says the same as a JSON Schema.
+
 Reading is strict: a missing, unknown or wrong field is a `BadInput` that names it, so a file of another version or
-one that was cut short is never half read.
+one that was cut short is never half read. Reports of version 1 are read, too, so that one that was kept from an older
+build can be compared with: they lack the fields of an allocation from ``shape_elements`` on.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tvm_memplan.errors import BadInput, BadProblem
 from tvm_memplan.planning.model import Kind, LiveRange
-from tvm_memplan.report.memory import Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
+from tvm_memplan.report.memory import Alias, Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
 
 FORMAT = "tvm-memplan/memory-report"
-VERSION = 1
+VERSION = 2
+_SHAPELESS = 1
 
 T = TypeVar("T")
 
@@ -72,6 +79,13 @@ def to_fields(report: MemoryReport) -> dict[str, Any]:
                 "live_ranges_steps": [[live.start, live.stop] for live in row.live_ranges],
                 "pool": row.pool,
                 "offset_bytes": row.offset,
+                "shape_elements": None if row.shape is None else list(row.shape),
+                "dtype": row.dtype,
+                "in_place_of": row.in_place_of,
+                "aliases": [
+                    {"name": alias.name, "offset_bytes": alias.offset, "size_bytes": alias.size}
+                    for alias in row.aliases
+                ],
                 **({"slot": row.slot} if row.slot else {}),
             }
             for row in report.allocations
@@ -105,8 +119,9 @@ def from_json(text: str) -> MemoryReport:
         raise BadInput(f"memory report: not valid JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BadInput(f"memory report: field 'format' must be {FORMAT!r}")
-    if data.get("version") != VERSION:
-        raise BadInput(f"memory report: field 'version' must be {VERSION}, got {data.get('version')!r}")
+    version = data.get("version")
+    if version not in (_SHAPELESS, VERSION) or isinstance(version, bool):
+        raise BadInput(f"memory report: field 'version' must be {_SHAPELESS} or {VERSION}, got {version!r}")
     fields = _Fields(data, "")
     fields.take("format")
     fields.take("version")
@@ -115,7 +130,7 @@ def from_json(text: str) -> MemoryReport:
         target=fields.text("target"),
         planner=fields.text("planner"),
         pools=fields.rows("pools", _pool),
-        allocations=fields.rows("allocations", _allocation),
+        allocations=fields.rows("allocations", _allocation if version == VERSION else _shapeless),
         steps=fields.texts("steps"),
         left_alone=fields.rows("left_alone", _left_alone),
         notes=fields.texts("notes"),
@@ -154,6 +169,16 @@ class _Fields:
     def count_or_null(self, key: str) -> int | None:
         value = self.take(key)
         return None if value is None else _count(value, self.at(key))
+
+    def text_or_null(self, key: str) -> str | None:
+        value = self.take(key)
+        return None if value is None else _text(value, self.at(key))
+
+    def counts_or_null(self, key: str) -> tuple[int, ...] | None:
+        value = self.take(key)
+        if value is None:
+            return None
+        return tuple(_count(n, f"{self.at(key)}[{i}]") for i, n in enumerate(_items(value, self.at(key))))
 
     def items(self, key: str) -> list[Any]:
         return _items(self.take(key), self.at(key))
@@ -197,6 +222,21 @@ def _peak(value: Any, path: str) -> Peak | None:
 
 
 def _allocation(fields: _Fields) -> Allocation:
+    return replace(
+        _shapeless(fields),
+        shape=fields.counts_or_null("shape_elements"),
+        dtype=fields.text("dtype"),
+        in_place_of=fields.text_or_null("in_place_of"),
+        aliases=fields.rows("aliases", _alias),
+    )
+
+
+def _alias(fields: _Fields) -> Alias:
+    return Alias(fields.text("name"), fields.count("offset_bytes"), fields.count("size_bytes"))
+
+
+def _shapeless(fields: _Fields) -> Allocation:
+    """An allocation as version 1 has it."""
     return Allocation(
         name=fields.text("name"),
         operator=fields.text("operator"),

@@ -12,11 +12,23 @@ from tvm_memplan.planning.model import Kind, LiveRange
 
 
 @dataclass(frozen=True)
+class Alias:
+    """A further name for bytes of a buffer: `size` bytes that begin `offset` bytes after its start."""
+
+    name: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Allocation:
     """One row of the allocation table; sizes and offsets in bytes, live ranges in steps.
 
+    `shape` (elements, None where it is not known) and `dtype` say what tensor the bytes are. `in_place_of` names the
+    dying input whose bytes this buffer takes while both are alive, if it does.
+
     `slot` is empty but for textures, which have a slot of their pool (number, extents and element type) and start at
-    its corner: their `offset` is 0 and means nothing.
+    its corner: their `offset` is where the slot begins when all are laid one behind the other.
     """
 
     name: str
@@ -28,7 +40,21 @@ class Allocation:
     live_ranges: tuple[LiveRange, ...]
     pool: str
     offset: int
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    in_place_of: str | None = None
+    aliases: tuple[Alias, ...] = ()
     slot: str = ""
+
+    @property
+    def end(self) -> int:
+        """The byte after its last one, from the start of the pool."""
+        return self.offset + self.size
+
+    @property
+    def tensor(self) -> str:
+        """Data type and shape as people write them, ``float32[1, 96, 96, 3]``; empty where neither is known."""
+        return self.dtype if self.shape is None else f"{self.dtype}{list(self.shape)}"
 
     @property
     def title(self) -> str:

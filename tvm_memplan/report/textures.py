@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from math import prod
 
 from tvm_memplan.planning.model import Kind
@@ -59,8 +60,13 @@ def texture_rows(
     element_bytes: Mapping[str, int],
     kind: Kind = Kind.WORKSPACE,
 ) -> tuple[Allocation, ...]:
-    """Return a row per texture, in the order of `textures`; `size` is in bytes of its texels."""
+    """Return a row per texture, in the order of `textures`; `size` is in bytes of its texels.
+
+    Slots are allocations of their own, without an order. For a map they are laid one behind the other, and `offset` is
+    where the texture's slot then begins.
+    """
     home = {i: k for k, slot in enumerate(slots) for i in slot.members}
+    starts = list(accumulate((slot.elements * element_bytes[slot.element] for slot in slots), initial=0))
     return tuple(
         Allocation(
             name=texture.name,
@@ -71,7 +77,7 @@ def texture_rows(
             alignment=1,
             live_ranges=texture.live_ranges,
             pool=scope,
-            offset=0,
+            offset=starts[home[i]],
             slot=f"{home[i]}: {' x '.join(map(str, slots[home[i]].extents))} {texture.element}",
         )
         for i, texture in enumerate(textures)

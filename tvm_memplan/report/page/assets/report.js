@@ -1,0 +1,78 @@
+// The report that was put into the page, and questions about it. `data.py` describes its form.
+
+const report = JSON.parse(document.getElementById("report").textContent);
+
+const buffers = report.buffers.map((row, index) => ({
+  index,
+  name: row[0],
+  operator: report.operators[row[1]],
+  kind: row[2],
+  pool: row[3],
+  offset: row[4],
+  size: row[5],
+  end: row[4] + row[5],
+  alignment: row[6],
+  spans: pairs(row[7]),
+  tensor: row[8],
+  scope: row[9],
+  inPlaceOf: row[10],
+  aliases: row[11],
+  text: [row[0], report.operators[row[1]], row[8], report.kinds[row[2]], ...row[11].map((alias) => alias[0])]
+    .join("\n").toLowerCase(),
+}));
+
+const pools = report.pools.map((pool, index) => {
+  const own = buffers.filter((buffer) => buffer.pool === index);
+  return { ...pool, index, buffers: own, timeless: own.filter((buffer) => !buffer.spans.length) };
+});
+
+// All pools share one time axis, so that they can be compared.
+const time = (() => {
+  let start = Infinity, stop = -Infinity;
+  for (const buffer of buffers) {
+    for (const [a, b] of buffer.spans) {
+      start = Math.min(start, a);
+      stop = Math.max(stop, b);
+    }
+  }
+  if (start === Infinity) [start, stop] = [0, Math.max(1, report.steps.length)];
+  return { start, stop };
+})();
+
+function pairs(flat) {
+  const found = [];
+  for (let i = 0; i < flat.length; i += 2) found.push([flat[i], flat[i + 1]]);
+  return found;
+}
+
+function operatorAt(step) {
+  return step in report.steps ? report.operators[report.steps[step]] : "";
+}
+
+function aliveAt(pool, step) {
+  return pool.buffers.filter((buffer) => buffer.spans.some(([a, b]) => a <= step && step < b));
+}
+
+// The index of the last moment of a pool that is not after `step`, or -1.
+function momentAt(pool, step) {
+  let low = 0, high = pool.moments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (pool.moments[middle] <= step) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+function heldAt(pool, step) {
+  const i = momentAt(pool, step);
+  return i < 0 ? 0 : pool.held[i];
+}
+
+function title(buffer) {
+  const known = !buffer.operator || buffer.name.startsWith(buffer.operator);
+  return known ? buffer.name : `${buffer.name} of ${buffer.operator}`;
+}
+
+function lifetime(buffer) {
+  return buffer.spans.map(([a, b]) => `[${a}, ${b})`).join(" ") || "unknown";
+}
