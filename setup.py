@@ -50,7 +50,11 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tvm_memplan", "tvm_memplan.*"]),
-    package_data={"tvm_memplan": ["py.typed"], "tvm_memplan.boards": ["data/*.toml"]},
+    package_data={
+        "tvm_memplan": ["py.typed"],
+        "tvm_memplan.boards": ["data/*.toml"],
+        "tvm_memplan.export": ["templates/*"],
+    },
     install_requires=INSTALL_REQUIRES,
     extras_require=EXTRAS_REQUIRE,
     entry_points={"console_scripts": ["tvm-memplan = tvm_memplan.cli:main"]},

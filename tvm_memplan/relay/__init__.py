@@ -2,6 +2,7 @@
 
 from tvm_memplan.relay.build_model import Built, build
 from tvm_memplan.relay.compare import USMP_ALGORITHMS, Comparison, compare
+from tvm_memplan.relay.export_model import Exported, export
 from tvm_memplan.relay.frontends import read_model
 from tvm_memplan.relay.plan_model import PlannedModel, plan
 from tvm_memplan.relay.targets import Configuration, host_config, micro_config
@@ -11,9 +12,11 @@ __all__ = [
     "Built",
     "Comparison",
     "Configuration",
+    "Exported",
     "PlannedModel",
     "build",
     "compare",
+    "export",
     "host_config",
     "micro_config",
     "plan",
