@@ -57,7 +57,7 @@ def _lines(model: CModel, device: Device | None, on_board: bool) -> Iterator[str
     yield "`-ffp-contract=off` if results have to be the same bits on every processor."
     yield ""
     if device and not on_board:
-        yield f"The board file of {device.name} lacks addresses, or its core is no Cortex-M, so the example is a program"
+        yield f"The board file of {device.name} lacks addresses, or its core is no Cortex-M: the example is a program"
         yield "for this machine."
         yield ""
     yield "## In a project of your own"
