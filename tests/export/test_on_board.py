@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-from tests.export.boards import one_memory
+from tests.export.boards import one_memory, two_memories
 from tests.export.emulator import (
     build,
     needs_board,
@@ -23,7 +23,7 @@ from tests.export.emulator import (
 )
 from tests.relay import networks
 from tests.relay.execution import unplanned
-
+from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import DoesNotFit, OverBudget
 from tvm_memplan.relay import export, micro_config
 
@@ -169,3 +169,24 @@ def test_a_keyword_spotter_runs_on_a_board(tmp_path, shared_data):
     exported = export(mod, params, tmp_path / "c", board=one_memory(128 << 10), reserve=24 << 10)
     board = assert_same_as_on_the_host(exported, mod, params, tmp_path / "host", count=4)
     assert len(board.traces) == 64
+
+
+@needs_board
+@pytest.mark.parametrize("io_in_pool", [True, False])
+def test_a_model_split_over_two_memories_fills_each_to_the_byte(tmp_path, io_in_pool):
+    """The fast memory is too small: what is moved least lies in the other, and both are used as planned."""
+    mod = networks.integer_residual()
+    whole = export(mod, None, tmp_path / "whole", board=one_memory(ROOMY), io_in_pool=io_in_pool)
+    fast = whole.model.arenas[0].size * 2 // 3 // 16 * 16
+    board = two_memories(fast + 64, 64 << 10)
+    exported = export(
+        mod, None, tmp_path / "c", board=board, memory=("dtcm", "sram1"), reserve=SPARE, io_in_pool=io_in_pool
+    )
+    assert [arena.pool for arena in exported.model.arenas] == ["dtcm", "sram1"]
+    (note,) = (note for note in exported.report.notes if "dtcm cannot hold all" in note)
+    assert "lie in sram1; a run moves" in note
+    board = assert_same_as_on_the_host(exported, mod, None, tmp_path / "host", "cortex-m7")
+    assert board.high["dtcm"] <= fast
+
+
+SPARE = (Reserve(32 << 10, "sram1"), Reserve(64, "dtcm"))

@@ -67,14 +67,14 @@ def run(options: argparse.Namespace) -> int:
     pools_for(board, kept, **use)  # a wrong region shows before the model is read
     check_planner(options.planner)
     relay = driver()
-    from tvm_memplan.planning.planners import plan
     from tvm_memplan.relay.c_model import Options
     from tvm_memplan.relay.export_model import for_board
     from tvm_memplan.relay.targets import configuration_for
 
     how = Options(
         target=relay.micro_config() if options.target is None else configuration_for(options.target),
-        planner=lambda problem: plan(problem, options.planner, options.time_limit),
+        planner=options.planner,
+        time_limit=options.time_limit,
         io_in_pool=not options.caller_io,
         weights_in=options.weights_in,
         name=options.name or _name(options.model),

@@ -67,12 +67,12 @@ class Model:
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
-        from tvm_memplan.planning.planners import plan
+        from tvm_memplan.planning.spill import plan_pools, spill_notes
         from tvm_memplan.report.build import memory_report
 
-        made: Plan = plan(_with_pools(self._problem, pools), planner=planner, time_limit=time_limit)
+        made: Plan = plan_pools(_with_pools(self._problem, pools), self._made.traffic, planner, time_limit)
         known = self._made.report
-        notes = (*self._made.notes, *self._notes)
+        notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
 
 

@@ -11,6 +11,7 @@ from tvm_memplan.export.model import Arena, CModel, Tensor, Weight
 from tvm_memplan.export.names import identifier, identifiers
 from tvm_memplan.planning.bound import effective_alignment
 from tvm_memplan.planning.model import Kind, Plan, Pool, round_up
+from tvm_memplan.planning.planners import DEFAULT_SECONDS
 from tvm_memplan.relay.operators_c import entry_parameters, operators_source
 from tvm_memplan.relay.plan_model import PlannedModel, Planner, checked_configuration, plan_lowered
 from tvm_memplan.relay.pools import c_name
@@ -25,6 +26,7 @@ class Options:
 
     target: Any
     planner: Planner = "auto"
+    time_limit: float | None = DEFAULT_SECONDS
     io_in_pool: bool = True
     weights_in: str = ""
     name: str = "model"
@@ -48,7 +50,7 @@ def c_model(
     def decide(lowered: Lowered) -> Plan:
         room = _beside_weights(activations, options.weights_in, weights_bytes(lowered, config))
         places = room, tuple(weight_pools or DEFAULT_WEIGHT_POOLS)
-        made = plan_lowered(lowered, config, *places, options.planner, options.title)
+        made = plan_lowered(lowered, config, *places, options.planner, options.title, options.time_limit)
         kept.append((lowered, made))
         return made.plan
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.model import Plan, Pool, Problem
+from tvm_memplan.planning.spill import plan_pools, spill_notes
 from tvm_memplan.relay.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, program_problem
 from tvm_memplan.relay.targets import Configuration, configuration_for
 from tvm_memplan.relay.usmp import Lowered, build_with
@@ -34,12 +35,15 @@ class PlannedModel:
         What it was planned for.
     notes : tuple of str
         What the reader must know of the program, whatever the plan; the report has these and those of the plan.
+    traffic : mapping of str to int
+        Bytes that a run moves to and from each buffer.
     """
 
     report: MemoryReport
     plan: Plan
     configuration: Configuration
     notes: tuple[str, ...] = ()
+    traffic: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan(
@@ -73,7 +77,8 @@ def plan(
         What it is built for; C for a Cortex-M gets `micro_config`, all else `host_config`.
     pools, weight_pools : sequence of Pool or None
         Where activations with workspace, and weights, may go, in order of preference. Without capacities
-        they are as large as it takes, which is the default.
+        they are as large as it takes, which is the default. What does not fit the first pool, and is moved least by a
+        run, goes to the next.
     board : Board or None
         Instead of pools: a board, whose regions become the pools.
     reserve : int or Reserve
@@ -131,8 +136,9 @@ def plan_lowered(
     weight_pools: Sequence[Pool],
     planner: Planner,
     model: str,
+    time_limit: float | None = planners.DEFAULT_SECONDS,
 ) -> PlannedModel:
-    """Plan and judge one lowered program; arguments as for `plan`."""
+    """Plan and judge one lowered program; arguments as for `plan`, `time_limit` as for `planners.plan`."""
     made = program_problem(lowered, config, pools, weight_pools)
     if callable(planner):
         result = planner(made.problem)
@@ -140,9 +146,10 @@ def plan_lowered(
             raise BadInput("the planner returned a plan of another problem")
         check_plan(result)
     else:
-        result = planners.plan(made.problem, planner=planner)
-    report = memory_report(result, made.steps, model, config.target, made.left_alone, made.notes)
-    return PlannedModel(report, result, config, made.notes)
+        result = plan_pools(made.problem, made.traffic, planner, time_limit)
+    notes = (*made.notes, *spill_notes(result, made.traffic))
+    report = memory_report(result, made.steps, model, config.target, made.left_alone, notes)
+    return PlannedModel(report, result, config, made.notes, made.traffic)
 
 
 def chosen_pools(
