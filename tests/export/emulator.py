@@ -17,23 +17,13 @@ import subprocess
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
 
 from tvm_memplan.export.header import accessor, tensor_macro
 from tvm_memplan.planning.model import Kind
 
-COMPILER = "arm-none-eabi-gcc"
 QEMU = "qemu-system-arm"
 #: QEMU's machine for a core.
 MACHINES = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m7": "mps2-an500"}
-
-needs_board = pytest.mark.skipif(
-    not (shutil.which(COMPILER) and shutil.which(QEMU) and shutil.which("make")),
-    reason=f"needs {COMPILER} with newlib, make, and {QEMU}",
-)
-needs_compiler = pytest.mark.skipif(
-    not (shutil.which(COMPILER) and shutil.which("make")), reason=f"needs {COMPILER} with newlib, and make"
-)
 
 GUARD_BYTES = 64
 

@@ -15,12 +15,11 @@ pytest.importorskip("tvm.relay")
 from tests.export.boards import one_memory, two_memories
 from tests.export.emulator import (
     build,
-    needs_board,
-    needs_compiler,
     run_on_board,
     run_on_host,
     tensor_sizes,
 )
+from tests.export.tools import needs_board, needs_compiler
 from tests.relay import networks
 from tests.relay.execution import unplanned
 from tvm_memplan.budget import Reserve

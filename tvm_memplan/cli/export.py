@@ -14,7 +14,7 @@ from tvm_memplan.cli.options import add_planner, check_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.export import files_of, write_folder
+from tvm_memplan.export import files_of, make, memory_text, memory_use, write_folder
 from tvm_memplan.report.text import report_text
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--weights-in", default="", metavar="REGION", help="copy the weights to this RAM before the run"
+    )
+    parser.add_argument(
+        "--build", action="store_true", help="run make there, and say what RAM is enough to run, the stack included"
     )
     parser.add_argument("--name", metavar="NAME", help="what names in C start with (default: the file's name)")
     parser.add_argument("--target", help="TVM target (default: C that runs on every core)")
@@ -103,6 +106,11 @@ def run(options: argparse.Namespace) -> int:
     files = files_of(made, device)
     folder = write_folder(files, options.output)
     print(f"\n{folder}: {len(files)} files; its README.md says how to build them")
+    if options.build:
+        with progress(f"building {folder}"):
+            make(folder)
+        print()
+        print(memory_text(memory_use(made, folder)), end="")
     return 0
 
 

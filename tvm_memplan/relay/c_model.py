@@ -13,9 +13,8 @@ from tvm_memplan.planning.bound import effective_alignment
 from tvm_memplan.planning.model import Kind, Plan, Pool, round_up
 from tvm_memplan.planning.planners import DEFAULT_SECONDS
 from tvm_memplan.relay.operators_c import entry_parameters, operators_source
-from tvm_memplan.relay.plan_model import PlannedModel, Planner, checked_configuration, plan_lowered
+from tvm_memplan.relay.plan_model import PlannedModel, Planner, Pools, checked_configuration, chosen_pools, plan_lowered
 from tvm_memplan.relay.pools import c_name
-from tvm_memplan.relay.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.relay.targets import Configuration
 from tvm_memplan.relay.usmp import Lowered, build_with
 
@@ -38,19 +37,18 @@ def c_model(
     mod: Any,
     params: Mapping[str, Any] | None,
     options: Options,
-    pools: Sequence[Pool] | None = None,
-    weight_pools: Sequence[Pool] | None = None,
+    pools: Pools | None = None,
+    weight_pools: Pools | None = None,
 ) -> CModel:
     """Build a model and return it as it is to be written; errors as for `tvm_memplan.relay.export`."""
     config = checked_configuration(options.target, None, None, options.io_in_pool)
     _check(config, options)
-    activations = tuple(pools or DEFAULT_POOLS)
+    activations, constants = chosen_pools(pools, weight_pools, None, 0)
     kept: list[tuple[Lowered, PlannedModel]] = []
 
     def decide(lowered: Lowered) -> Plan:
         room = _beside_weights(activations, options.weights_in, weights_bytes(lowered, config))
-        places = room, tuple(weight_pools or DEFAULT_WEIGHT_POOLS)
-        made = plan_lowered(lowered, config, *places, options.planner, options.title, options.time_limit)
+        made = plan_lowered(lowered, config, room, constants, options.planner, options.title, options.time_limit)
         kept.append((lowered, made))
         return made.plan
 

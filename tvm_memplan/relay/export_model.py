@@ -20,9 +20,8 @@ from tvm_memplan.budget import (
 )
 from tvm_memplan.errors import BadInput
 from tvm_memplan.export import CModel, Device, files_of, write_folder
-from tvm_memplan.planning.model import Pool
 from tvm_memplan.relay.c_model import Options, c_model
-from tvm_memplan.relay.plan_model import Planner
+from tvm_memplan.relay.plan_model import Planner, Pools
 from tvm_memplan.relay.targets import micro_config
 from tvm_memplan.report.memory import MemoryReport
 
@@ -63,7 +62,7 @@ def export(
     reserve: Reserves = 0,
     external: bool = False,
     memory: Sequence[str] = (),
-    pools: Sequence[Pool] | None = None,
+    pools: Pools | None = None,
     target: Any = None,
     planner: Planner = "auto",
     io_in_pool: bool = True,
@@ -90,7 +89,7 @@ def export(
     memory : sequence of str
         With `board`: the regions of RAM that may hold the arenas, the preferred one first; empty takes all
         of them, the largest first.
-    pools : sequence of Pool or None
+    pools : sequence of Pool or of tvm.ir.memory_pools.PoolInfo, or None
         Without `board`: the pools, in order of preference.
     target : Configuration, str, tvm.target.Target or None
         Plain C; None takes `micro_config`, whose code runs on every core.

@@ -13,12 +13,16 @@ from tvm_memplan.planning.model import Plan, Pool, Problem
 from tvm_memplan.planning.spill import plan_pools, spill_notes
 from tvm_memplan.relay.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, program_problem
 from tvm_memplan.relay.targets import Configuration, configuration_for
+from tvm_memplan.relay.tvm_pools import as_pools
 from tvm_memplan.relay.usmp import Lowered, build_with
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import MemoryReport
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
+
+#: Pools of ours, or TVM's ``PoolInfo`` objects, in a sequence or in TVM's ``WorkspaceMemoryPools``.
+Pools = Any
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ def plan(
     params: Mapping[str, Any] | None = None,
     target: Any = "llvm",
     *,
-    pools: Sequence[Pool] | None = None,
-    weight_pools: Sequence[Pool] | None = None,
+    pools: Pools | None = None,
+    weight_pools: Pools | None = None,
     board: Any = None,
     reserve: Any = 0,
     planner: Planner = "auto",
@@ -75,7 +79,7 @@ def plan(
         Its parameters, bound as constants.
     target : Configuration, str or tvm.target.Target
         What it is built for; C for a Cortex-M gets `micro_config`, all else `host_config`.
-    pools, weight_pools : sequence of Pool or None
+    pools, weight_pools : sequence of Pool or of tvm.ir.memory_pools.PoolInfo, or None
         Where activations with workspace, and weights, may go, in order of preference. Without capacities
         they are as large as it takes, which is the default. What does not fit the first pool, and is moved least by a
         run, goes to the next.
@@ -153,7 +157,7 @@ def plan_lowered(
 
 
 def chosen_pools(
-    pools: Sequence[Pool] | None, weight_pools: Sequence[Pool] | None, board: Any, reserve: Any
+    pools: Pools | None, weight_pools: Pools | None, board: Any, reserve: Any
 ) -> tuple[tuple[Pool, ...], tuple[Pool, ...]]:
     """The activation and weight pools that the options name."""
     if board is not None:
@@ -163,7 +167,7 @@ def chosen_pools(
 
         of_board = pools_for(board, reserve)
         return of_board.activations, of_board.weights
-    return tuple(pools or DEFAULT_POOLS), tuple(weight_pools or DEFAULT_WEIGHT_POOLS)
+    return as_pools(pools or DEFAULT_POOLS), as_pools(weight_pools or DEFAULT_WEIGHT_POOLS, "weight_pools")
 
 
 def checked_configuration(target: Any, executor: Any, runtime: Any, io_in_pool: bool) -> Configuration:
