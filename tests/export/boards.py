@@ -15,6 +15,15 @@ def one_memory(ram, cpu="cortex-m3", flash=FLASH):
     return Board("small", "A small board", cpu, (Region("sram", ram, "sram", address=_SRAM), flash))
 
 
+def four_memories(*sizes, cpu="cortex-m7"):
+    """Four regions with holes between them."""
+    names = ("dtcm", "sram1", "sram2", "sdram")
+    regions = [
+        Region(name, size, "sram", address=_SRAM + 0x80000 * i) for i, (name, size) in enumerate(zip(names, sizes))
+    ]
+    return Board("four", "A board of four memories", cpu, (*regions, FLASH))
+
+
 def two_memories(dtcm, sram, cpu="cortex-m7"):
     """A fast memory and a slower one, with a hole between them."""
     regions = (

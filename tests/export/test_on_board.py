@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("tvm.relay")
 
-from tests.export.boards import one_memory, two_memories
+from tests.export.boards import four_memories, one_memory, two_memories
 from tests.export.emulator import (
     build,
     run_on_board,
@@ -24,6 +24,7 @@ from tests.relay import networks
 from tests.relay.execution import unplanned
 from tvm_memplan.budget import Reserve
 from tvm_memplan.errors import DoesNotFit, OverBudget
+from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.relay import export, micro_config
 
 ROOMY = 1 << 20
@@ -189,3 +190,27 @@ def test_a_model_split_over_two_memories_fills_each_to_the_byte(tmp_path, io_in_
 
 
 SPARE = (Reserve(32 << 10, "sram1"), Reserve(64, "dtcm"))
+
+
+def in_turn(problem):
+    """A plan that uses every pool: one buffer here, the next one there, each on bytes of its own."""
+    ends, placements = {}, []
+    for i, buffer in enumerate(problem.buffers):
+        pools = problem.candidates(buffer)
+        pool = pools[i % len(pools)].name
+        offset = -(-ends.get(pool, 0) // 16) * 16
+        placements.append(Placement(pool, offset))
+        ends[pool] = offset + buffer.size
+    return Plan(problem, tuple(placements))
+
+
+@needs_board
+def test_four_memories_and_weights_reach_every_operator_in_the_right_order(tmp_path):
+    """TVM passes more than four pools in another order than it declares them."""
+    mod = networks.integer_residual()
+    board = four_memories(16 << 10, 16 << 10, 16 << 10, 64 << 10)
+    names = ("dtcm", "sram1", "sram2", "sdram")
+    kept = Reserve(32 << 10, "sdram")
+    exported = export(mod, None, tmp_path / "c", board=board, memory=names, reserve=kept, planner=in_turn)
+    assert [arena.pool for arena in exported.model.arenas] == list(names)
+    assert_same_as_on_the_host(exported, mod, None, tmp_path / "host", "cortex-m7", count=2)

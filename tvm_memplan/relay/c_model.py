@@ -18,6 +18,9 @@ from tvm_memplan.relay.pools import c_name
 from tvm_memplan.relay.targets import Configuration
 from tvm_memplan.relay.usmp import Lowered, build_with
 
+#: Generated calls are put right by `operators_source`, so there may be more pools than TVM keeps in order.
+MOST_MEMORIES = 64
+
 
 @dataclass(frozen=True)
 class Options:
@@ -60,6 +63,7 @@ def c_model(
         opt_level=options.opt_level,
         io_in_pool=options.io_in_pool,
         mod_name=options.name,
+        most_pools=MOST_MEMORIES,
     )
     lowered, made = kept[-1]
     return _model(module, lowered, made, options)
