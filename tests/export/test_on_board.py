@@ -5,6 +5,8 @@ so is, by a hash, every tensor that one operator hands to the next.
 """
 
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -214,3 +216,22 @@ def test_four_memories_and_weights_reach_every_operator_in_the_right_order(tmp_p
     exported = export(mod, None, tmp_path / "c", board=board, memory=names, reserve=kept, planner=in_turn)
     assert [arena.pool for arena in exported.model.arenas] == list(names)
     assert_same_as_on_the_host(exported, mod, None, tmp_path / "host", "cortex-m7", count=2)
+
+
+@needs_compiler
+def test_the_folder_the_compiler_and_make_are_all_it_takes(tmp_path):
+    """Built elsewhere, with nothing else on the path and nothing in the environment."""
+    exported = export(networks.integer(), None, tmp_path / "c", board=one_memory(ROOMY))
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("make", "sh", "rm", "mkdir", "arm-none-eabi-gcc", "arm-none-eabi-ar"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    elsewhere = tmp_path / "somewhere else"
+    elsewhere.mkdir()
+    for path in exported.folder.iterdir():
+        shutil.copy(path, elsewhere)
+    made = subprocess.run(
+        [tools / "make"], cwd=elsewhere, env={"PATH": str(tools)}, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert (elsewhere / "build" / "example.elf").exists()
