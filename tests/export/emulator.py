@@ -71,16 +71,19 @@ static void flush_line(void) { line[at++] = 10; line[at] = 0; at = 0; semihost(4
 static void leave(int code) { int args[2] = {0x20026, code}; semihost(0x20, args); for (;;) {} }
 """
 
-_HOST = """
+_LIBRARY = """
 #include <stdio.h>
 #include <stdlib.h>
 static void flush_line(void) { line[at] = 0; at = 0; puts(line); }
 static void leave(int code) { exit(code); }
+"""
+
+_HOST = f"""{_LIBRARY}
 void *TVMBackendAllocWorkspace(int t, int id, uint64_t size, int c, int b)
-{
+{{
   return memset(malloc(size + 1), 0x5a, size + 1);
-}
-int TVMBackendFreeWorkspace(int t, int id, void *p) { free(p); return 0; }
+}}
+int TVMBackendFreeWorkspace(int t, int id, void *p) {{ free(p); return 0; }}
 """
 
 
@@ -128,12 +131,15 @@ def inputs_c(batches):
     )
 
 
-def board_main(model, batches, guards):
-    """The main function for an exported model; `batches` are lists of arrays in the order of its inputs."""
+def board_main(model, batches, guards, example=True):
+    """The main function for an exported model; `batches` are lists of arrays in the order of its inputs.
+
+    It goes with the folder's own start-up code and linker script, or else (`example` false) with a C library's.
+    """
     name = model.name
     inputs = [t for t in model.tensors if t.kind is Kind.INPUT]
     outputs = [t for t in model.tensors if t.kind is Kind.OUTPUT]
-    body = [f'#include "{name}.h"', _PRELUDE, _BOARD, inputs_c(batches)]
+    body = [f'#include "{name}.h"', _PRELUDE, _BOARD if example else _LIBRARY, inputs_c(batches)]
     body += [f"static {t.c_type} my_{t.identifier}[{t.elements}] __attribute__((aligned(16)));" for t in model.supplied]
     for arena in model.arenas:
         array, size = f"{name}_arena_{arena.identifier}", arena.size + (GUARD_BYTES if guards else 0)
@@ -145,11 +151,12 @@ def board_main(model, batches, guards):
             f"high_{arena.identifier} = i + 1; }}"
         )
     body.append("extern uint8_t example_stack_top[]; extern char example_stack_bytes;")
-    body.append("int main(void) { uint32_t bytes = (uint32_t)(uintptr_t)&example_stack_bytes;")
-    body.append(
-        "volatile uint8_t *low = example_stack_top - bytes, *here = (volatile uint8_t *)__builtin_frame_address(0);"
-    )
-    body.append("for (volatile uint8_t *p = low; p < here - 64; ++p) *p = 0xa7;")
+    body.append("int main(void) {")
+    if example:
+        body.append("uint32_t bytes = (uint32_t)(uintptr_t)&example_stack_bytes;")
+        body.append("volatile uint8_t *low = example_stack_top - bytes;")
+        body.append("volatile uint8_t *here = (volatile uint8_t *)__builtin_frame_address(0);")
+        body.append("for (volatile uint8_t *p = low; p < here - 64; ++p) *p = 0xa7;")
     if model.weights_in_ram:
         body.append(f"{name}_load_weights();")
     for i, batch in enumerate(batches):
@@ -165,8 +172,9 @@ def board_main(model, batches, guards):
             where = f"{accessor(model, tensor)}()" if tensor.pool else f"my_{tensor.identifier}"
             body.append(f'print_bytes("{tensor.identifier}", {where}, {tensor_macro(model, tensor)}_SIZE_BYTES);')
         body.append('text("end"); flush_line();')
-    body.append("while (low < here && *low == 0xa7) ++low;")
-    body.append('text("stack "); number((uint32_t)((volatile uint8_t *)example_stack_top - low)); flush_line();')
+    if example:
+        body.append("while (low < here && *low == 0xa7) ++low;")
+        body.append('text("stack "); number((uint32_t)((volatile uint8_t *)example_stack_top - low)); flush_line();')
     for arena in model.arenas:
         body.append(f'text("high {arena.identifier} "); number(high_{arena.identifier}); flush_line();')
     body.append("leave(0); return 0; }")

@@ -20,7 +20,7 @@ build/lib@NAME@.a: $(OBJECTS)
 	$(AR) rcs $@ $^
 
 build/@PROGRAM@: build/main.o build/lib@NAME@.a
-	$(CC) $(CPU_FLAGS) $(CFLAGS) -Wl,-Map=build/example.map -o $@ build/main.o build/lib@NAME@.a -lm
+	$(CC) $(CPU_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-Map=build/example.map -o $@ build/main.o build/lib@NAME@.a -lm
 
 build/main.o: $(MAIN) @NAME@.h | build
 	$(CC) $(CPU_FLAGS) $(CFLAGS) $(MODEL_FLAGS) -I. -c -o $@ $<
