@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tvm_memplan.export import files_of, write_folder
 from tvm_memplan.export.header import accessor, tensor_macro
 from tvm_memplan.planning.model import Kind
 
@@ -276,6 +277,26 @@ def run_on_board(exported, batches, cpu, *, trace=True, guards=True, **variables
     return emulate(folder / "build" / "example.elf", cpu)
 
 
+_HOST_FLAGS = ("-O2", "-w", "-fno-strict-aliasing", "-ffp-contract=off")
+
+
+def host_compiler():
+    return shutil.which("gcc") or shutil.which("cc")
+
+
+def run_folder_on_host(exported, batches, folder):
+    """Run the exported C on this machine, with the same prints."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = exported.model
+    files = {**files_of(model), "main.c": board_main(model, batches, guards=False, example=False)}
+    files[f"{model.name}_operators.c"] = traced(model.operators, tensor_sizes(model))
+    write_folder(files, folder)
+    sources = [folder / name for name in files if name.endswith(".c")]
+    command = [host_compiler(), *_HOST_FLAGS, "-I", folder, "-o", folder / "host", *sources, "-lm"]
+    subprocess.run(command, check=True)
+    return parsed(subprocess.run([folder / "host"], capture_output=True, text=True, check=True).stdout)
+
+
 def run_on_host(factory, sizes, batches, folder):
     """Run TVM's unplanned build for C on this machine, with the same prints."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -306,9 +327,6 @@ def run_on_host(factory, sizes, batches, folder):
     body.append("leave(0); return 0; }")
     (folder / "main.c").write_text("\n".join(body))
     program = folder / "host"
-    cc = shutil.which("gcc") or shutil.which("cc")
-    flags = ["-O2", "-w", "-fno-strict-aliasing", "-ffp-contract=off"]
-    subprocess.run(
-        [cc, *flags, "-I", folder, "-o", program, folder / "operators.c", folder / "main.c", "-lm"], check=True
-    )
+    sources = [folder / "operators.c", folder / "main.c"]
+    subprocess.run([host_compiler(), *_HOST_FLAGS, "-I", folder, "-o", program, *sources, "-lm"], check=True)
     return parsed(subprocess.run([program], capture_output=True, text=True, check=True).stdout)
