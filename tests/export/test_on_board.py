@@ -49,8 +49,7 @@ def assert_same_as_on_the_host(exported, mod, params, folder, cpu="cortex-m3", c
 
 
 @needs_board
-@pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4", "cortex-m7"])
-@pytest.mark.parametrize("io_in_pool", [True, False])
+@pytest.mark.parametrize(("cpu", "io_in_pool"), [("cortex-m3", True), ("cortex-m4", False), ("cortex-m7", True)])
 def test_the_board_computes_what_the_host_does_in_the_bytes_of_the_plan(tmp_path, io_in_pool, cpu):
     mod = networks.integer()
     exported = export(mod, None, tmp_path / "c", board=one_memory(ROOMY, cpu), io_in_pool=io_in_pool)

@@ -147,3 +147,17 @@ def test_traffic_counts_every_access_in_its_loops():
         )
     )
     assert traffic(trace) == {"s": 50 + 3, "d": 200 + 40, "unknown": 1}
+
+
+@given(cases())
+def test_each_arena_is_as_small_as_the_planner_makes_it(case):
+    """The choice asks only whether a set fits; what stays is then packed as well as can be."""
+    problem, costs = case
+    roomy = Problem(problem.buffers, (Pool("fast", 1000), Pool("slow")))
+    assert plan_pools(roomy, costs).pool_sizes["fast"] == plan(Problem(problem.buffers)).size()
+    made = plan_pools(problem, costs)
+    away = list(spilled(made))
+    if away:
+        alone = part(problem, away)
+        alone = Problem(tuple(Buffer(b.name, b.size, b.live_ranges) for b in alone.buffers))
+        assert made.pool_sizes["slow"] == plan(alone).size()

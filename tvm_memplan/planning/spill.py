@@ -111,12 +111,12 @@ def _limited(problem: Problem) -> bool:
 
 
 def _spilled(problem: Problem, traffic: Mapping[str, int], place: Planner) -> Plan:
-    plans = []
-    # What the planner makes of all pools at once is asked only where filling one pool after the other leads nowhere:
-    # it knows nothing of costs.
-    with suppress(DoesNotFit):
-        plans.append(_one_by_one(problem, traffic, place))
-    return plans[0] if plans else place(problem)
+    try:
+        return _one_by_one(problem, traffic, place)
+    except DoesNotFit:
+        # A later pool is too small for what the earlier ones sent away. A planner that looks at all of them at once
+        # knows nothing of costs, but may find a way.
+        return place(problem)
 
 
 def _one_by_one(problem: Problem, traffic: Mapping[str, int], place: Planner) -> Plan:
@@ -167,15 +167,30 @@ class _Chosen:
             if placed is None:
                 raise DoesNotFit(f"pool {self.pool.name!r} cannot hold the buffers that may go nowhere else")
             self.best = placed
-        return self.best
+        return self._tight(self.best)
+
+    def _tight(self, placed: dict[int, Placement]) -> dict[int, Placement]:
+        """Return where the planner puts the buffers that stay, if its arena is smaller than that of `placed`."""
+        members = list(placed)
+        if not members:
+            return placed
+        own = self._own(members)
+        with suppress(DoesNotFit):
+            made = self.place(own)
+            if made.size() < Plan(own, tuple(placed[i] for i in members)).size():
+                return dict(zip(members, made.placements))
+        return placed
+
+    def _own(self, members: Sequence[int]) -> Problem:
+        own = part(self.problem, members)
+        buffers = tuple(replace(buffer, pools=(self.pool.name,)) for buffer in own.buffers)
+        return replace(own, buffers=buffers, pools=(self.pool,))
 
     def packed(self, members: Sequence[int]) -> dict[int, Placement] | None:
         """Return where `members` lie within the pool's capacity, or None."""
         if not members:
             return {}
-        own = part(self.problem, members)
-        buffers = tuple(replace(buffer, pools=(self.pool.name,)) for buffer in own.buffers)
-        own = replace(own, buffers=buffers, pools=(self.pool,))
+        own = self._own(members)
         for planner in (planners.greedy_by_size, planners.greedy_by_conflicts, planners.first_fit_by_start):
             with suppress(DoesNotFit):
                 return dict(zip(members, planner(own).placements))
@@ -184,9 +199,6 @@ class _Chosen:
             with suppress(DoesNotFit):
                 return dict(zip(members, self.place(own).placements))
         return None
-
-    def _keep(self, members: Sequence[int], cost: int, placed: dict[int, Placement]) -> None:
-        self.best, self.best_cost = placed, cost
 
     def _greedy(self, members: list[int]) -> None:
         """Send away the cheapest per byte until it fits; then take back whatever there is room for."""
@@ -205,7 +217,7 @@ class _Chosen:
             if more is not None:
                 members, placed = sorted([*members, i]), more
                 gone.remove(i)
-        self._keep(members, sum(self.cost[i] for i in gone), placed)
+        self.best, self.best_cost = placed, sum(self.cost[i] for i in gone)
 
     def _branch(self, members: list[int], kept: frozenset[int], cost: int) -> None:
         """Look at `members` and at what is left when one after the other leaves; `kept` stay in this branch."""
@@ -217,7 +229,7 @@ class _Chosen:
         if excess <= 0:
             placed = self.packed(members)
             if placed is not None:
-                self._keep(members, cost, placed)
+                self.best, self.best_cost = placed, cost
                 return
             crowd = members
         else:
