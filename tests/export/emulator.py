@@ -24,7 +24,7 @@ from tvm_memplan.planning.model import Kind
 
 QEMU = "qemu-system-arm"
 #: QEMU's machine for a core.
-MACHINES = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m7": "mps2-an500"}
+MACHINES = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m4f": "mps2-an386", "cortex-m7": "mps2-an500"}
 
 GUARD_BYTES = 64
 

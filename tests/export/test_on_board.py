@@ -75,15 +75,17 @@ def test_networks_of_every_shape_run(tmp_path, net):
 
 
 @needs_board
-def test_several_inputs_and_outputs_work_and_two_models_share_no_name(tmp_path):
+@pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4f"])
+def test_several_inputs_and_outputs_work_and_two_models_share_no_name(tmp_path, cpu):
+    """With floating point in software, and in a unit that has to be switched on."""
     mod = networks.two_outputs()
-    exported = export(mod, None, tmp_path / "c", board=one_memory(ROOMY), io_in_pool=False, name="pair")
+    exported = export(mod, None, tmp_path / "c", board=one_memory(ROOMY, cpu), io_in_pool=False, name="pair")
     second = export(networks.integer(), None, tmp_path / "d", board=one_memory(ROOMY), name="other")
     assert not set(re.findall(r"tvmgen_\w+", exported.model.operators)) & set(
         re.findall(r"tvmgen_\w+", second.model.operators)
     )
     batches = batches_of(mod, count=2)
-    board = run_on_board(exported, batches, "cortex-m3")
+    board = run_on_board(exported, batches, cpu)
     host = run_on_host(unplanned(mod, None, micro_config()), tensor_sizes(exported.model), batches, tmp_path / "host")
     for ours, theirs in zip(board.outputs, host.outputs, strict=True):
         values = (np.frombuffer(bytes.fromhex(text), "float32") for text in (ours, theirs))
