@@ -55,6 +55,7 @@ setup(
         "tvm_memplan.boards": ["data/*.toml"],
         "tvm_memplan.report": ["schema/*.json"],
         "tvm_memplan.report.page": ["assets/*"],
+        "tvm_memplan.export": ["templates/*"],
     },
     install_requires=INSTALL_REQUIRES,
     extras_require=EXTRAS_REQUIRE,

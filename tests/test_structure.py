@@ -17,7 +17,7 @@ LAYERS = (
     {"planning", "sizes"},
     {"boards", "report"},
     {"budget", "dialects"},
-    {"transform"},
+    {"export", "transform"},
     {"analysis", "relay"},
     {"cli"},
     {"__main__"},

@@ -111,3 +111,27 @@ def test_equal_attempts_are_not_repeated():
 
     plan_for(BoardPools(POOLS.activations, (Pool("weights"),)), plan)
     assert len(asked) == 2
+
+
+def test_reserves_in_several_regions_are_each_taken_off():
+    board = load_board("nucleo_h743zi")
+    first, second, *_ = (pool.name for pool in pools_for(board).activations)
+    sizes = {pool.name: pool.capacity for pool in pools_for(board).activations}
+    reserves = (Reserve(100, first), Reserve(30, second), Reserve(8, first))
+    less = {pool.name: pool.capacity for pool in pools_for(board, reserves).activations}
+    assert less == {**sizes, first: sizes[first] - 108, second: sizes[second] - 30}
+
+
+def test_named_memory_comes_in_the_order_of_the_names_and_naming_it_allows_it():
+    pools = pools_for(load_board("stm32f746g_disco"), memory=("sdram1", "dtcm")).activations
+    assert [pool.name for pool in pools] == ["sdram1", "dtcm"]
+
+
+def test_memory_that_is_no_ram_or_named_twice_is_refused():
+    regions = (Region("a", 10, "sram", address=0), Region("b", 10, "sram", address=10), Region("f", 9, "flash"))
+    board = Board("x", "", "", regions)
+    assert pools_for(board, memory=("b", "a")).activations == (Pool("b", 10), Pool("a", 10))
+    with pytest.raises(BadInput, match=r"no RAM is called 'f'; there is a\+b, a, b"):
+        pools_for(board, memory=("f",))
+    with pytest.raises(BadInput, match=r"'a\+b' and 'b' have bytes in common"):
+        pools_for(board, memory=("a+b", "b"))

@@ -1,48 +1,75 @@
+"""``tvm-memplan export`` as a user runs it."""
+
 import json
-import pickle
 
 import pytest
 
-from tests.planning.test_xla_files import ASSIGNMENT, LIVES
+from tests.export.tools import needs_compiler
+
+pytestmark = pytest.mark.needs_relay
+
+BOARD = """
+cpu = "cortex-m3"
+
+[[regions]]
+name = "sram"
+kind = "sram"
+address = 0x20000000
+size_bytes = {ram}
+
+[[regions]]
+name = "flash"
+kind = "flash"
+address = 0x0
+size = "1 MiB"
+"""
 
 
 @pytest.fixture
-def planned(run, problem):
-    run("plan", problem, "--json", "report.json", "-o", "plan.json")
+def model(tmp_path):
+    import tvm
+
+    from tests.relay import networks
+
+    path = tmp_path / "tiny-net.json"
+    path.write_text(tvm.ir.save_json(networks.integer()))
+    return path
 
 
-@pytest.mark.parametrize("to", ["chrome-trace", "torch-snapshot", "c-header", "vela-csv"])
-@pytest.mark.parametrize("source", ["report.json", "plan.json"])
-def test_reports_and_plans_are_exported(run, planned, tmp_path, to, source):
-    run("export", source, "--to", to, "-o", "out")
-    data = (tmp_path / "out").read_bytes()
-    if to == "chrome-trace":
-        assert len(json.loads(data)["traceEvents"]) > 3
-    elif to == "torch-snapshot":
-        assert pickle.loads(data)["device_traces"]
-    else:
-        assert b"toy.csv" in data or b"plan.json" in data
+def board(tmp_path, ram):
+    path = tmp_path / "my.toml"
+    path.write_text(BOARD.format(ram=ram))
+    return path
 
 
-@pytest.mark.parametrize("to", ["minimalloc", "tflm", "tflm-c"])
-def test_what_depends_on_the_order_needs_a_plan(run, planned, tmp_path, to):
-    run("export", "plan.json", "--to", to, "-o", "out")
-    assert (tmp_path / "out").stat().st_size >= 24
-    assert (
-        "field 'format' must be 'tvm-memplan/plan'"
-        in run("export", "report.json", "--to", to, "-o", "x", code=2).stderr
-    )
+def test_a_model_becomes_a_folder_with_a_plan_that_is_judged_when_read(run, tmp_path, model):
+    from tvm_memplan.planning.files import read_plan
+
+    made = run("export", model, "--board", board(tmp_path, 1 << 18), "--reserve", "8KiB", "-o", "out")
+    assert "fits my" in made.stdout
+    folder = tmp_path / "out"
+    assert {"tiny_net.h", "tiny_net.c", "Makefile", "README.md", "memory.ld", "startup.c"} <= {
+        path.name for path in folder.iterdir()
+    }
+    plan = read_plan(folder / "plan.json")
+    assert f"TINY_NET_ARENA_SRAM_SIZE_BYTES {plan.size('sram')}\n" in (folder / "tiny_net.h").read_text()
+    assert json.loads((folder / "report.json").read_text())["model"] == "tiny-net.json"
 
 
-def test_an_unknown_format_is_refused(run, planned):
-    assert "invalid choice" in run("export", "plan.json", "--to", "pdf", "-o", "x", code=2).stderr
+def test_a_model_that_is_too_large_leaves_no_folder_and_says_need_have_and_excess(run, tmp_path, model):
+    made = run("export", model, "--board", board(tmp_path, 4096), "-o", "out", code=1)
+    for word in ("need", "have", "excess B", "does not fit my", "out was not written"):
+        assert word in made.stdout
+    assert not (tmp_path / "out").exists()
 
 
-def test_an_xla_dump_is_shown_and_compared(run, tmp_path):
-    (tmp_path / "m-buffer-assignment.txt").write_text(ASSIGNMENT)
-    assert "m-live-range.txt: cannot be read" in run("show", "m-buffer-assignment.txt", code=2).stderr
-    (tmp_path / "m-live-range.txt").write_text(LIVES)
-    assert "temp: 3,096 B" in run("show", "m-buffer-assignment.txt").stdout
-    assert "has changed" in run("diff", "m-buffer-assignment.txt", "m-buffer-assignment.txt").stdout
-    (tmp_path / "x.txt").write_text(ASSIGNMENT)
-    assert "must end in -buffer-assignment.txt" in run("show", "x.txt", code=2).stderr
+def test_a_region_that_is_not_there_is_named_before_the_model_is_read(run, tmp_path):
+    made = run("export", "none.tflite", "--board", board(tmp_path, 4096), "-o", "x", "--memory", "dtcm", code=2)
+    assert "no RAM is called 'dtcm'; there is sram" in made.stderr
+
+
+@needs_compiler
+def test_what_is_enough_to_run_is_said_after_a_build(run, tmp_path, model):
+    made = run("export", model, "--board", board(tmp_path, 1 << 18), "-o", "out", "--build", "--caller-io")
+    assert "enough to run" in made.stdout
+    assert "inputs and outputs" in made.stdout

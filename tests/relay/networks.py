@@ -94,6 +94,20 @@ def integer():
     return _module([x], y)
 
 
+def integer_residual():
+    """Integer convolutions around which a tensor has to survive, three times."""
+    rng = np.random.default_rng(7)
+    x = relay.var("x", shape=(1, 4, 10, 10), dtype="int8")
+    y = x
+    for _ in range(3):
+        w = relay.const(rng.integers(-90, 90, (4, 4, 3, 3)).astype("int8"))
+        inner = relay.nn.conv2d(y, w, padding=(1, 1), channels=4, kernel_size=(3, 3), out_dtype="int32")
+        inner = relay.cast(relay.clip(relay.right_shift(inner, relay.const(9, "int32")), -127, 127), "int8")
+        total = relay.add(relay.cast(inner, "int32"), relay.cast(y, "int32"))
+        y = relay.cast(relay.clip(total, -127, 127), "int8")
+    return _module([x], y)
+
+
 def returned_twice():
     """One tensor as two outputs, the second of another shape."""
     x = relay.var("x", shape=(1, 16))

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "tutorials"
-NEEDS = {"02_passes_in_your_own_pipeline": pytest.mark.needs_relay}
+NEEDS = {
+    "02_passes_in_your_own_pipeline": pytest.mark.needs_relay,
+    "04_a_model_on_a_microcontroller": pytest.mark.needs_relay,
+}
 TUTORIALS = [
     pytest.param(path, id=path.stem, marks=NEEDS.get(path.stem, ())) for path in sorted(FOLDER.glob("[0-9]*.py"))
 ]

@@ -15,7 +15,7 @@ decides it.
 from tvm_memplan.budget.explain import explain, raise_over_budget
 from tvm_memplan.budget.json import verdict_fields
 from tvm_memplan.budget.judge import judge_budget
-from tvm_memplan.budget.pools import BoardPools, Reserve, plan_for, pools_for
+from tvm_memplan.budget.pools import BoardPools, Reserve, Reserves, plan_for, pools_for, usable_regions, with_reserves
 from tvm_memplan.budget.text import verdict_text
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 
@@ -23,12 +23,15 @@ __all__ = [
     "BoardPools",
     "RegionVerdict",
     "Reserve",
+    "Reserves",
     "Verdict",
     "explain",
     "judge_budget",
     "plan_for",
     "pools_for",
     "raise_over_budget",
+    "usable_regions",
     "verdict_fields",
     "verdict_text",
+    "with_reserves",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tvm_memplan.boards import Board, Region
-from tvm_memplan.budget.pools import Reserve, Usable, usable_regions
+from tvm_memplan.budget.pools import Reserves, Usable, usable_regions
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import Allocation, MemoryReport, Peak, PoolFigures
@@ -16,7 +16,14 @@ from tvm_memplan.sizes import show_size
 HOLDERS = 5
 
 
-def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0, *, external: bool = False) -> Verdict:
+def judge_budget(
+    report: MemoryReport,
+    board: Board,
+    reserve: Reserves = 0,
+    *,
+    external: bool = False,
+    memory: Sequence[str] = (),
+) -> Verdict:
     """Compare a plan with what a board has.
 
     A pool of the report that bears a region's name is held against that region; any other is held against the
@@ -28,12 +35,14 @@ def judge_budget(report: MemoryReport, board: Board, reserve: Reserve | int = 0,
         The figures of the final plan.
     board : Board
         The device.
-    reserve : Reserve or int
+    reserve : int, Reserve or sequence of Reserve
         Bytes to keep free of the plan.
     external : bool
         Whether memory outside the chip may be used.
+    memory : sequence of str
+        The regions that the plan may use, as for `pools_for`.
     """
-    usable = usable_regions(board, reserve, external=external)
+    usable = usable_regions(board, reserve, external=external, memory=memory)
     rows = (*_ram_rows(report, usable), *_rom_rows(report, usable))
     peak = _peak(report)
     return Verdict(

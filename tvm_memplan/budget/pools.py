@@ -45,7 +45,11 @@ class Usable:
         return region.size_bytes - self.kept.get(region.name, 0)
 
 
-def pools_for(board: Board, reserve: Reserve | int = 0, *, external: bool = False) -> BoardPools:
+#: Bytes to keep free in the preferred region, or what to keep free in which.
+Reserves = Reserve | int | Sequence[Reserve]
+
+
+def pools_for(board: Board, reserve: Reserves = 0, *, external: bool = False, memory: Sequence[str] = ()) -> BoardPools:
     """Return the pools a plan for `board` may use.
 
     Activations go to internal RAM, the largest region first, then the smaller ones: one arena in one region is what
@@ -58,17 +62,21 @@ def pools_for(board: Board, reserve: Reserve | int = 0, *, external: bool = Fals
     ----------
     board : Board
         The device.
-    reserve : Reserve or int
-        Bytes to keep free of the plan.
+    reserve : int, Reserve or sequence of Reserve
+        Bytes to keep free of the plan; several for one region add up.
     external : bool
         Whether memory outside the chip may be used.
+    memory : sequence of str
+        The regions for activations, the preferred one first, instead of the order above. Naming a region allows it,
+        external and optional ones included.
 
     Raises
     ------
     BadInput
-        If the reserve is larger than its region, or names a region that holds no activations.
+        If the reserve is larger than its region, or names a region that holds no activations; if `memory` names what
+        is no RAM of the board, or the same bytes twice.
     """
-    usable = usable_regions(board, reserve, external=external)
+    usable = usable_regions(board, reserve, external=external, memory=memory)
     return BoardPools(
         tuple(Pool(region.name, usable.have(region), region.alignment) for region in usable.ram),
         tuple(Pool(region.name, region.size_bytes, region.alignment) for region in usable.rom) or (Pool("weights"),),
@@ -94,36 +102,65 @@ def plan_for(pools: BoardPools, plan: Callable[[BoardPools], MemoryReport]) -> M
     return plan(relaxed)
 
 
-def usable_regions(board: Board, reserve: Reserve | int, *, external: bool) -> Usable:
+def usable_regions(board: Board, reserve: Reserves, *, external: bool, memory: Sequence[str] = ()) -> Usable:
     """Return which regions `pools_for` and the judge use, by the rules that `pools_for` gives."""
     regions = [r for r in joined_regions(board) if r.data and (external or not r.optional)]
     ram = _largest_first(r for r in regions if r.writable and r.internal)
     if external or not ram:
         ram += _largest_first(r for r in regions if r.writable and not r.internal)
+    if memory:
+        ram = _chosen(board, memory)
     rom = _largest_first(r for r in regions if r.kind == "flash")
     if external or not rom:
         rom += _largest_first(r for r in regions if r.kind == "external-ro")
     if not ram:
         raise BadInput(f"board {board.name}: its only RAM is optional; external=True (--external) allows it")
-    kept = reserve if isinstance(reserve, Reserve) else Reserve(reserve)
-    return Usable(ram, rom, _kept(board, ram, kept))
+    return Usable(ram, rom, _kept(board, ram, with_reserves(reserve)))
+
+
+def with_reserves(*reserves: Reserves) -> tuple[Reserve, ...]:
+    """Return all of them as one sequence."""
+    made: list[Reserve] = []
+    for reserve in reserves:
+        if isinstance(reserve, int):
+            made.append(Reserve(reserve))
+        else:
+            made.extend([reserve] if isinstance(reserve, Reserve) else reserve)
+    return tuple(made)
+
+
+def _chosen(board: Board, names: Sequence[str]) -> tuple[Region, ...]:
+    """Return the regions called `names`, as the board lists them or joined, in this order."""
+    known = {r.name: r for r in (*joined_regions(board), *board.regions) if r.writable and r.data}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"board {board.name}: no RAM is called {name!r}; there is {', '.join(known)}")
+    chosen = tuple(known[name] for name in names)
+    for i, region in enumerate(chosen):
+        for other in chosen[:i]:
+            if region == other or _within(region, other) or _within(other, region):
+                raise BadInput(f"board {board.name}: {other.name!r} and {region.name!r} have bytes in common")
+    return chosen
 
 
 def _largest_first(regions: Iterable[Region]) -> tuple[Region, ...]:
     return tuple(sorted(regions, key=lambda region: -region.size_bytes))
 
 
-def _kept(board: Board, ram: Sequence[Region], reserve: Reserve) -> dict[str, int]:
+def _kept(board: Board, ram: Sequence[Region], reserves: Sequence[Reserve]) -> dict[str, int]:
     """Return how many bytes of which region are kept free."""
-    if reserve.size < 0:
-        raise BadInput(f"the reserve must not be negative, got {reserve.size} bytes")
-    region = _find(board, ram, reserve.region) if reserve.region else ram[0]
-    if reserve.size > region.size_bytes:
-        raise BadInput(
-            f"board {board.name}: a reserve of {show_size(reserve.size)} is more than region {region.name!r} "
-            f"has, {show_size(region.size_bytes)}"
-        )
-    return {region.name: reserve.size}
+    kept: dict[str, int] = {}
+    for reserve in reserves:
+        if reserve.size < 0:
+            raise BadInput(f"the reserve must not be negative, got {reserve.size} bytes")
+        region = _find(board, ram, reserve.region) if reserve.region else ram[0]
+        kept[region.name] = kept.get(region.name, 0) + reserve.size
+        if kept[region.name] > region.size_bytes:
+            raise BadInput(
+                f"board {board.name}: a reserve of {show_size(kept[region.name])} is more than region "
+                f"{region.name!r} has, {show_size(region.size_bytes)}"
+            )
+    return kept
 
 
 def _find(board: Board, ram: Sequence[Region], name: str) -> Region:

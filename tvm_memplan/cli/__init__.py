@@ -1,4 +1,4 @@
-"""The command line: ``tvm-memplan check | plan | show | diff | suggest | export | boards``, a file per command.
+"""The command line: ``tvm-memplan check | plan | show | diff | suggest | convert | export | boards``, a file per command.
 
 Nothing heavy (TVM, numba) is imported before a command needs it, so that ``--help`` answers at once.
 Exit codes: 0 for what fits or is fine, 1 for what does not fit, 2 for bad input, 3 for a fault of ours,
@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 from tvm_memplan import __version__
-from tvm_memplan.cli import boards, check, diff, export, plan, show, suggest
+from tvm_memplan.cli import boards, check, convert, diff, export, plan, show, suggest
 from tvm_memplan.errors import DoesNotFit, MemPlanError, OverBudget
 
 FITS, DOES_NOT_FIT, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tvm-memplan {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (check, plan, show, diff, suggest, export, boards):
+    for command in (check, plan, show, diff, suggest, convert, export, boards):
         made = command.add(commands)
         made.add_argument("--traceback", action="store_true", help="show where an error comes from")
     return parser

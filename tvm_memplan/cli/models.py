@@ -30,35 +30,37 @@ class Model:
     target : str or None
         What it is lowered for; None is the C that `tvm_memplan.relay.micro_config` writes, which serves every core:
         nothing in it is Arm's own. Where the interface is C, inputs and outputs are planned into the pools, too.
+    io_in_pool : bool
+        False leaves inputs and outputs to the caller in any case.
     """
 
-    def __init__(self, path: str, target: str | None) -> None:
+    def __init__(self, path: str, target: str | None, io_in_pool: bool = True) -> None:
         if not Path(path).is_file():
             what = "is no ordinary file" if path and Path(path).exists() else "no such file"
             raise BadInput(f"{path or repr(path)}: {what}")
-        driver = _driver()
+        relay = driver()
         from tvm_memplan.relay.targets import configuration_for
         from tvm_memplan.relay.trial import try_target
 
-        config = driver.micro_config() if target is None else configuration_for(target)
+        config = relay.micro_config() if target is None else configuration_for(target)
         if target is not None:
             with progress(f"trying {target}"):
                 try_target(config.target)
         with progress(f"reading {path}"), quiet():
-            model = driver.read_model(path)
+            model = relay.read_model(path)
         with progress(f"lowering {path} for {config.target}"), quiet():
-            made = driver.plan(
+            made = relay.plan(
                 model.mod,
                 model.params,
                 config,
                 pools=[_ACTIVATIONS],
                 weight_pools=[_WEIGHTS],
                 planner="first_fit_by_start",
-                io_in_pool=config.interface_api == "c",
+                io_in_pool=io_in_pool and config.interface_api == "c",
                 model=Path(path).name,
             )
         self._notes: tuple[str, ...] = ()
-        if config.interface_api == "c":
+        if io_in_pool and config.interface_api == "c":
             self._notes = ("inputs and outputs are part of the plan, as in a build with io_in_pool=True",)
         self._problem: Problem = made.plan.problem
         self._made = made
@@ -70,12 +72,12 @@ class Model:
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
-        from tvm_memplan.planning.planners import plan
+        from tvm_memplan.planning.spill import plan_pools, spill_notes
         from tvm_memplan.report.build import memory_report
 
-        made: Plan = plan(_with_pools(self._problem, pools), planner=planner, time_limit=time_limit)
+        made: Plan = plan_pools(_with_pools(self._problem, pools), self._made.traffic, planner, time_limit)
         known = self._made.report
-        notes = (*self._made.notes, *self._notes)
+        notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
 
 
@@ -94,7 +96,8 @@ def _with_pools(problem: Problem, pools: BoardPools) -> Problem:
     return replace(problem, buffers=buffers, pools=(*pools.activations, *pools.weights, *others))
 
 
-def _driver() -> Any:
+def driver() -> Any:
+    """Return `tvm_memplan.relay`; an error says what to install where it cannot be imported."""
     require_relay_line("reading a model")
     from tvm_memplan import relay
 

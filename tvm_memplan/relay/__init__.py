@@ -2,6 +2,7 @@
 
 from tvm_memplan.relay.build_model import Built, build
 from tvm_memplan.relay.compare import USMP_ALGORITHMS, Comparison, compare
+from tvm_memplan.relay.export_model import Exported, export
 from tvm_memplan.relay.frontends import read_model
 from tvm_memplan.relay.plan_graph import PlannedGraph, plan_graph
 from tvm_memplan.relay.plan_model import PlannedModel, plan
@@ -12,10 +13,12 @@ __all__ = [
     "Built",
     "Comparison",
     "Configuration",
+    "Exported",
     "PlannedGraph",
     "PlannedModel",
     "build",
     "compare",
+    "export",
     "host_config",
     "micro_config",
     "plan",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.model import Kind, Plan, Pool
-from tvm_memplan.relay.plan_model import PlannedModel, Planner, checked_configuration, chosen_pools, plan_lowered
+from tvm_memplan.planning.model import Kind, Plan
+from tvm_memplan.relay.plan_model import PlannedModel, Planner, Pools, checked_configuration, chosen_pools, plan_lowered
 from tvm_memplan.relay.problem import CALLER
 from tvm_memplan.relay.usmp import Lowered, build_with
 from tvm_memplan.report.memory import MemoryReport
@@ -33,8 +33,8 @@ def build(
     params: Mapping[str, Any] | None = None,
     target: Any = "llvm",
     *,
-    pools: Sequence[Pool] | None = None,
-    weight_pools: Sequence[Pool] | None = None,
+    pools: Pools | None = None,
+    weight_pools: Pools | None = None,
     board: Any = None,
     reserve: Any = 0,
     planner: Planner = "auto",

@@ -22,7 +22,8 @@ class Comparison:
     planned : PlannedModel
         Ours.
     usmp : mapping of str to int
-        Bytes of workspace (activations and operator workspace, without weights, inputs and outputs) per planner.
+        Bytes of workspace (activations and operator workspace, without weights) per planner; inputs and outputs are
+        among them with `io_in_pool`.
     """
 
     planned: PlannedModel
@@ -36,9 +37,10 @@ def compare(
     *,
     planner: Planner = "auto",
     model: str = "",
+    io_in_pool: bool = False,
 ) -> Comparison:
     """Plan a model with ours and with TVM's planners; parameters and errors as for `tvm_memplan.relay.plan`."""
-    config = checked_configuration(target, None, None, io_in_pool=False)
+    config = checked_configuration(target, None, None, io_in_pool)
 
     def decide(lowered: Lowered) -> NoReturn:
         usmp = {name: usmp_size(lowered, name) for name in USMP_ALGORITHMS}
@@ -46,7 +48,7 @@ def compare(
         raise _Compared(Comparison(planned, usmp))
 
     try:
-        build_with(mod, params, config, decide, opt_level=3, io_in_pool=False, mod_name="default")
+        build_with(mod, params, config, decide, opt_level=3, io_in_pool=io_in_pool, mod_name="default")
     except _Compared as done:
         return done.result
     raise AssertionError("TVM never asked for a plan")

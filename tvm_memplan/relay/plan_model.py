@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.model import Plan, Pool, Problem
+from tvm_memplan.planning.spill import plan_pools, spill_notes
 from tvm_memplan.relay.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, program_problem
 from tvm_memplan.relay.targets import Configuration, configuration_for
+from tvm_memplan.relay.tvm_pools import as_pools
 from tvm_memplan.relay.usmp import Lowered, build_with
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import MemoryReport
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
+
+#: Pools of ours, or TVM's ``PoolInfo`` objects, in a sequence or in TVM's ``WorkspaceMemoryPools``.
+Pools = Any
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,15 @@ class PlannedModel:
         What it was planned for.
     notes : tuple of str
         What the reader must know of the program, whatever the plan; the report has these and those of the plan.
+    traffic : mapping of str to int
+        Bytes that a run moves to and from each buffer.
     """
 
     report: MemoryReport
     plan: Plan
     configuration: Configuration
     notes: tuple[str, ...] = ()
+    traffic: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan(
@@ -47,8 +55,8 @@ def plan(
     params: Mapping[str, Any] | None = None,
     target: Any = "llvm",
     *,
-    pools: Sequence[Pool] | None = None,
-    weight_pools: Sequence[Pool] | None = None,
+    pools: Pools | None = None,
+    weight_pools: Pools | None = None,
     board: Any = None,
     reserve: Any = 0,
     planner: Planner = "auto",
@@ -71,9 +79,10 @@ def plan(
         Its parameters, bound as constants.
     target : Configuration, str or tvm.target.Target
         What it is built for; C for a Cortex-M gets `micro_config`, all else `host_config`.
-    pools, weight_pools : sequence of Pool or None
+    pools, weight_pools : sequence of Pool or of tvm.ir.memory_pools.PoolInfo, or None
         Where activations with workspace, and weights, may go, in order of preference. Without capacities
-        they are as large as it takes, which is the default.
+        they are as large as it takes, which is the default. What does not fit the first pool, and is moved least by a
+        run, goes to the next.
     board : Board or None
         Instead of pools: a board, whose regions become the pools.
     reserve : int or Reserve
@@ -131,8 +140,9 @@ def plan_lowered(
     weight_pools: Sequence[Pool],
     planner: Planner,
     model: str,
+    time_limit: float | None = planners.DEFAULT_SECONDS,
 ) -> PlannedModel:
-    """Plan and judge one lowered program; arguments as for `plan`."""
+    """Plan and judge one lowered program; arguments as for `plan`, `time_limit` as for `planners.plan`."""
     made = program_problem(lowered, config, pools, weight_pools)
     if callable(planner):
         result = planner(made.problem)
@@ -140,13 +150,14 @@ def plan_lowered(
             raise BadInput("the planner returned a plan of another problem")
         check_plan(result)
     else:
-        result = planners.plan(made.problem, planner=planner)
-    report = memory_report(result, made.steps, model, config.target, made.left_alone, made.notes)
-    return PlannedModel(report, result, config, made.notes)
+        result = plan_pools(made.problem, made.traffic, planner, time_limit)
+    notes = (*made.notes, *spill_notes(result, made.traffic))
+    report = memory_report(result, made.steps, model, config.target, made.left_alone, notes)
+    return PlannedModel(report, result, config, made.notes, made.traffic)
 
 
 def chosen_pools(
-    pools: Sequence[Pool] | None, weight_pools: Sequence[Pool] | None, board: Any, reserve: Any
+    pools: Pools | None, weight_pools: Pools | None, board: Any, reserve: Any
 ) -> tuple[tuple[Pool, ...], tuple[Pool, ...]]:
     """The activation and weight pools that the options name."""
     if board is not None:
@@ -156,7 +167,7 @@ def chosen_pools(
 
         of_board = pools_for(board, reserve)
         return of_board.activations, of_board.weights
-    return tuple(pools or DEFAULT_POOLS), tuple(weight_pools or DEFAULT_WEIGHT_POOLS)
+    return as_pools(pools or DEFAULT_POOLS), as_pools(weight_pools or DEFAULT_WEIGHT_POOLS, "weight_pools")
 
 
 def checked_configuration(target: Any, executor: Any, runtime: Any, io_in_pool: bool) -> Configuration:

@@ -26,7 +26,9 @@ MOST_POOLS = 4
 MOST_BYTES = 2**31 - 1
 
 
-def pool_allocations(plan: Plan, names: Mapping[Any, str], config: Configuration, io_in_pool: bool) -> dict[Any, Any]:
+def pool_allocations(
+    plan: Plan, names: Mapping[Any, str], config: Configuration, io_in_pool: bool, most_pools: int = MOST_POOLS
+) -> dict[Any, Any]:
     """Return what a USMP algorithm returns: a `PoolAllocation` per `BufferInfo`.
 
     Parameters
@@ -39,6 +41,8 @@ def pool_allocations(plan: Plan, names: Mapping[Any, str], config: Configuration
         What is built.
     io_in_pool : bool
         Whether inputs and outputs are among them.
+    most_pools : int
+        How many pools the generated calls can be trusted with.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def pool_allocations(plan: Plan, names: Mapping[Any, str], config: Configuration
     placed = {b.name: place for b, place in zip(plan.problem.buffers, plan.placements) if b.name in here}
     constant = {place.pool for name, place in placed.items() if kinds[name] is Kind.WEIGHTS}
     written = {place.pool for name, place in placed.items() if kinds[name] is not Kind.WEIGHTS}
-    check_pools(plan, written, constant)
+    check_pools(plan, written, constant, most_pools)
     if config.runtime == "crt":
         check_c_layout(plan, config.constant_alignment)
     if config.runtime == "cpp" and not written:
@@ -76,12 +80,12 @@ def pool_allocations(plan: Plan, names: Mapping[Any, str], config: Configuration
     }
 
 
-def check_pools(plan: Plan, written: set[str], constant: set[str]) -> None:
+def check_pools(plan: Plan, written: set[str], constant: set[str], most_pools: int = MOST_POOLS) -> None:
     """Refuse more pools, or larger ones, than TVM can take."""
     if len(constant) > 1:
         raise UnsupportedIR(f"weights in several pools ({', '.join(sorted(constant))}): TVM takes one")
-    if len(written) + len(constant) > MOST_POOLS:
-        raise UnsupportedIR(f"{len(written) + len(constant)} pools are in use: TVM takes {MOST_POOLS} at most")
+    if len(written) + len(constant) > most_pools:
+        raise UnsupportedIR(f"{len(written) + len(constant)} pools are in use: TVM takes {most_pools} at most")
     c_names = {pool: c_name(pool) for pool in sorted(written)}
     for pool, name in c_names.items():
         if list(c_names.values()).count(name) > 1:

@@ -10,13 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
 from tvm_memplan.planning.model import Buffer, Kind, Pool, Problem
+from tvm_memplan.planning.traffic import traffic
 from tvm_memplan.relay.targets import Configuration
 from tvm_memplan.relay.usmp import Lowered
 from tvm_memplan.report.memory import LeftAlone
@@ -29,12 +30,13 @@ DEFAULT_WEIGHT_POOLS = (Pool("weights"),)
 
 @dataclass(frozen=True)
 class ProgramProblem:
-    """A problem and what is to be told about it."""
+    """A problem and what is to be told about it; `traffic` is what a run moves to and from each buffer, in bytes."""
 
     problem: Problem
     steps: tuple[str, ...]
     left_alone: tuple[LeftAlone, ...]
     notes: tuple[str, ...]
+    traffic: Mapping[str, int] = field(default_factory=dict)
 
 
 def program_problem(
@@ -92,7 +94,7 @@ def program_problem(
             f"nothing is written to output {name!r}: to a tensor that is returned more than once, reshaped or not, "
             "TVM's AOT executor gives one place only; return it once",
         )
-    return ProgramProblem(problem, liveness.steps, tuple(left), notes)
+    return ProgramProblem(problem, liveness.steps, tuple(left), notes, traffic(trace))
 
 
 def _alignment(buffer: Buffer, lowered: Lowered, config: Configuration) -> int:

@@ -25,7 +25,7 @@ from tvm_memplan.errors import MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias
 from tvm_memplan.relay.io_in_pool import put_back_body, show_only_io, with_output_names
-from tvm_memplan.relay.pools import pool_allocations
+from tvm_memplan.relay.pools import MOST_POOLS, pool_allocations
 from tvm_memplan.relay.targets import Configuration
 
 _ALGORITHM = "tvm_memplan"
@@ -67,8 +67,11 @@ def build_with(
     opt_level: int,
     io_in_pool: bool,
     mod_name: str,
+    most_pools: int = MOST_POOLS,
 ) -> Any:
     """Run `relay.build` and let `decide` place the buffers; it may raise to stop before code generation.
+
+    More than `MOST_POOLS` pools are for callers that put the order of the pools in the generated calls right.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def build_with(
     import tvm
     from tvm import relay
 
-    session = _session_class()(config, decide, io_in_pool, _outputs(mod))
+    session = _session_class()(config, decide, io_in_pool, _outputs(mod), most_pools)
     around = tvm.transform.PassContext.current()
     options = {
         **dict(around.config.items()),
@@ -137,8 +140,14 @@ class _Session:
     """Records the module before it is planned, and plans it when USMP asks."""
 
     def __init__(
-        self, config: Configuration, decide: Callable[[Lowered], Plan], io_in_pool: bool, outputs: int | None
+        self,
+        config: Configuration,
+        decide: Callable[[Lowered], Plan],
+        io_in_pool: bool,
+        outputs: int | None,
+        most_pools: int,
     ) -> None:
+        self.most_pools = most_pools
         self.config = config
         self.io_in_pool = io_in_pool
         self.outputs = outputs
@@ -176,7 +185,7 @@ class _Session:
         offered = frozenset(names.values())
         plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure))
         without_noalias(self.module, self.program, plan)
-        return pool_allocations(plan, names, self.config, self.io_in_pool)
+        return pool_allocations(plan, names, self.config, self.io_in_pool, self.most_pools)
 
     def _names(self, infos: list[Any]) -> dict[Any, str]:
         """The name of each buffer of USMP's, by the statement that allocates it."""

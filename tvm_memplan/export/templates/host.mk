@@ -1,0 +1,37 @@
+# Builds the model as a library, and the example as a program for the machine of the compiler.
+CROSS ?= @CROSS@
+CPU_FLAGS ?= @CPU_FLAGS@
+CFLAGS ?= -O2 -g
+MAIN ?= main.c
+
+CC := $(CROSS)gcc
+AR := $(CROSS)ar
+# Buffers of different types share bytes; and one result on every processor needs one rounding per operation.
+MODEL_FLAGS := -std=gnu11 -fno-strict-aliasing -ffp-contract=off -ffunction-sections -fdata-sections
+# What the stack needs, for `tvm_memplan.export.memory_use`.
+MODEL_FLAGS += -fstack-usage -fcallgraph-info=su
+SOURCES := @SOURCES@
+OBJECTS := $(SOURCES:%.c=build/%.o)
+
+all: build/lib@NAME@.a build/@PROGRAM@
+
+build/lib@NAME@.a: $(OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+build/@PROGRAM@: build/main.o build/lib@NAME@.a
+	$(CC) $(CPU_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-Map=build/example.map -o $@ build/main.o build/lib@NAME@.a -lm
+
+build/main.o: $(MAIN) @NAME@.h | build
+	$(CC) $(CPU_FLAGS) $(CFLAGS) $(MODEL_FLAGS) -I. -c -o $@ $<
+
+build/%.o: %.c $(wildcard *.h) | build
+	$(CC) $(CPU_FLAGS) $(CFLAGS) $(MODEL_FLAGS) -c -o $@ $<
+
+build:
+	mkdir -p build
+
+clean:
+	rm -rf build
+
+.PHONY: all clean
