@@ -25,6 +25,7 @@ from tvm_memplan.errors import MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias
 from tvm_memplan.relay.io_in_pool import put_back_body, show_only_io, with_output_names
+from tvm_memplan.relay.less_workspace import lowering_passes, recut_instrument
 from tvm_memplan.relay.pools import pool_allocations
 from tvm_memplan.relay.targets import Configuration
 
@@ -92,11 +93,15 @@ def build_with(
     }
     if not config.vectorize:
         options["tir.disable_vectorize"] = True
+    instruments = [*(around.instruments or ()), session]
+    if config.less_workspace:
+        options["tir.add_lower_pass"] = [*options.get("tir.add_lower_pass", ()), *lowering_passes()]
+        instruments.append(recut_instrument(config, []))
     context = tvm.transform.PassContext(
         opt_level=opt_level,
         required_pass=list(around.required_pass),
         disabled_pass=list(around.disabled_pass),
-        instruments=[*(around.instruments or ()), session],
+        instruments=instruments,
         config=options,
     )
     outer = getattr(_active, "session", None)
