@@ -99,7 +99,9 @@ class Operators:
         for node in _in_order(self.main.body, self.now):
             if node in self.now:
                 operator = self.now[node]
-                made[node] = relay.Call(operator.function(), [made[a] for a in operator.arguments], None, None, node.span)
+                made[node] = relay.Call(
+                    operator.function(), [made[a] for a in operator.arguments], None, None, node.span
+                )
             elif isinstance(node, relay.Call):
                 made[node] = relay.expr.CallWithFields(node, None, [made[a] for a in node.args], None, None, None, None)
             elif isinstance(node, relay.Tuple):
@@ -131,6 +133,24 @@ def tensor_bytes(expr: Any) -> int | None:
             return None
         size *= int(extent.value)
     return size
+
+
+def without_weights(function: Any) -> Any:
+    """`function` with zeros for its constant tensors, so that operators that differ in them alone are alike."""
+    import numpy as np
+    from tvm import relay
+
+    bound = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, relay.Constant) and node.data.shape:
+            bound[node] = relay.const(np.zeros(node.data.shape, node.data.dtype))
+
+    relay.analysis.post_order_visit(function, visit)
+
+    mutator = relay.ExprMutator()
+    mutator.visit_constant = lambda const: bound.get(const, const)
+    return mutator.visit(function)
 
 
 def _in_order(body: Any, operators: Mapping[Any, Operator] | None = None) -> list[Any]:
@@ -166,7 +186,11 @@ def _is_simple(function: Any) -> bool:
     """Whether it is a primitive function that says nothing else of itself, such as that it only reshapes."""
     from tvm import relay
 
-    return isinstance(function, relay.Function) and function.attrs is not None and list(function.attrs.keys()) == ["Primitive"]
+    return (
+        isinstance(function, relay.Function)
+        and function.attrs is not None
+        and list(function.attrs.keys()) == ["Primitive"]
+    )
 
 
 def _is_tensor(node: Any) -> bool:

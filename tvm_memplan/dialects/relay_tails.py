@@ -85,20 +85,21 @@ def best_cut(body: Any) -> Cut | None:
 
 
 def reads_once(body: Any, param: Any) -> bool:
-    """Whether a body uses each element of `param` once, at its place: in a chain of element-wise steps to its result."""
+    """Whether a body uses each element of `param` once, at its place: by element-wise steps up to its result."""
     from tvm import relay
 
     users: dict[Any, list[Any]] = {}
-    relay.analysis.post_order_visit(
-        body, lambda node: [users.setdefault(a, []).append(node) for a in getattr(node, "args", ())]
-    )
+
+    def visit(node: Any) -> None:
+        for part in getattr(node, "args", ()):
+            users.setdefault(part, []).append(node)
+
+    relay.analysis.post_order_visit(body, visit)
     node, shape = param, [int(extent) for extent in body.checked_type.shape]
     while not node.same_as(body):
         if len(users.get(node, ())) != 1 or [int(extent) for extent in node.checked_type.shape] != shape:
             return False
         (node,) = users[node]
-        if sum(a.same_as(b) for a in node.args for b in node.args) != len(node.args):
-            return False
         if getattr(node.op, "name", "") not in _ELEMENTWISE:
             return False
     return True
@@ -121,8 +122,9 @@ def _cut(head: Any, tail: Sequence[Any]) -> Cut | None:
 
 def _heads(body: Any) -> list[tuple[Any, tuple[Any, ...]]]:
     """Each place where the chain at the end of `body` can be cut, with the steps after it, the end itself first."""
-    found: list[tuple[Any, tuple[Any, ...]]] = [(body, ())]
-    head, tail = body, ()
+    head: Any = body
+    tail: tuple[Any, ...] = ()
+    found = [(head, tail)]
     while (inner := _chained(head)) is not None:
         head, tail = inner, (head, *tail)
         found.append((head, tail))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import Operator, tensor_bytes
-from tvm_memplan.errors import MemPlanError
+from tvm_memplan.dialects.relay_operators import Operator, tensor_bytes, without_weights
 from tvm_memplan.transform.function_plan import plan_function
 
 
@@ -43,6 +42,7 @@ class OperatorMemory:
         """The workspace of a primitive function, None when TVM cannot lower it."""
         import tvm
 
+        function = without_weights(function)
         alike = self.known.setdefault(tvm.ir.structural_hash(function), [])
         for other, found in alike:
             if tvm.ir.structural_equal(other, function):
@@ -61,8 +61,8 @@ class OperatorMemory:
                 for name, lowered in module.functions.items()
                 if isinstance(lowered, tvm.tir.PrimFunc)
             ]
-        except (MemPlanError, tvm.error.TVMError, RuntimeError, ValueError, TypeError, AttributeError):
-            # A schedule met an operator that it was not written for.
+        except Exception:
+            # A schedule may fail in any way on an operator that it was not written for.
             return None
         if any(plan.captured.left_alone for plan in plans):
             return None

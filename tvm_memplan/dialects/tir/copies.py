@@ -2,9 +2,11 @@
 
 ::
 
-    realize T:                                            (gone)
+    realize T:
       for i, j:  T[i, j] = if(1 <= i < 9, x[i - 1, j], 0)
-      for h, d:  y[h] += T[h + d, 0] * w[d]          ->   for h, d:  y[h] += if(1 <= h + d < 9, x[h + d - 1, 0], 0) * w[d]
+      for h, d:  y[h] += T[h + d, 0] * w[d]
+    becomes
+      for h, d:  y[h] += if(1 <= h + d < 9, x[h + d - 1, 0], 0) * w[d]
 
 A buffer goes when all of this is proved:
 
