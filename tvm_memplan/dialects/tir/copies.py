@@ -38,7 +38,7 @@ from tvm import arith, tir
 from tvm_memplan.dialects.elements import constant, element_bytes
 from tvm_memplan.dialects.reader import NotUnderstood
 from tvm_memplan.dialects.tir.expressions import children, has_load
-from tvm_memplan.dialects.tir.sites import Site, Sites, sites_of
+from tvm_memplan.dialects.tir.sites import Site, Sites, is_thread_loop, says_global, sites_of, storage_in
 from tvm_memplan.dialects.tir.weights import Weight, weight
 
 # How often an element of a padded tensor may be worked out again. A window of 5x5 reads each 25 times and is worth
@@ -88,22 +88,24 @@ def inline_copies(function: Any) -> tuple[Any, tuple[InlinedCopy, ...]]:
 
 
 def _first_copy(function: Any) -> tuple[_Copy, InlinedCopy] | None:
-    for realize, loops in _realizations(function.body):
+    for realize, around in _realizations(function.body):
         try:
             sites = sites_of(realize.body)
         except NotUnderstood:
             continue
-        copy = _copy_in(realize, sites)
-        if copy is None or not _unchanged(copy, sites, function) or not _within(copy, sites, loops):
+        stores = _stores(realize, sites)
+        if len(stores) != 1:
             continue
-        record = _record(copy, sites, outermost=not loops)
-        if record is not None:
-            return copy, record
+        copy = _Copy(realize, stores[0], around, function)
+        if all(rule(copy, sites) for rule in RULES):
+            record = _record(copy, sites)
+            if record is not None:
+                return copy, record
     return None
 
 
 def _realizations(body: Any) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Every `BufferRealize` with the loops around it, in order; none in a function with loops over threads."""
+    """Every `BufferRealize` with the loops around it, in order; none of those that threads make."""
     found: list[tuple[Any, tuple[Any, ...]]] = []
 
     def visit(stmt: Any, loops: tuple[Any, ...]) -> None:
@@ -118,10 +120,22 @@ def _realizations(body: Any) -> list[tuple[Any, tuple[Any, ...]]]:
                 visit(stmt.else_case, loops)
         elif isinstance(stmt, tir.For):
             visit(stmt.body, (*loops, stmt))
-        elif hasattr(stmt, "body"):
+        elif hasattr(stmt, "body") and not is_thread_loop(stmt):
             visit(stmt.body, loops)
 
     visit(body, ())
+    return found
+
+
+def _named(body: Any) -> list[Any]:
+    """The storage that attributes say something about; whatever it is, it has to stay."""
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.AttrStmt) and not says_global(node):
+            found.extend(storage_in(node.node))
+
+    tir.stmt_functor.post_order_visit(body, visit)
     return found
 
 
@@ -130,8 +144,9 @@ class _Copy:
     """A buffer that one nest of loops fills."""
 
     realize: Any
-    nest: Any
-    site: Site
+    site: Site  # of the store
+    around: tuple[Any, ...]  # the loops that the realization stands in
+    function: Any
 
     @property
     def data(self) -> Any:
@@ -145,6 +160,16 @@ class _Copy:
     def loops(self) -> dict[Any, Any]:
         """The loops of the nest by their variables."""
         return {loop.loop_var: loop for loop in self.site.loops}
+
+    @property
+    def outside(self) -> tuple[Any, ...]:
+        """The statements around the nest."""
+        return self.site.path[: len(self.site.path) - len(self.site.loops) - 1]
+
+    @property
+    def nest(self) -> Any:
+        """The statement that fills the buffer and does nothing else, if `_stands_alone`."""
+        return self.site.path[len(self.outside)]
 
     def reads(self, sites: Sites) -> list[Site]:
         """Its loads."""
@@ -170,36 +195,48 @@ class _Copy:
                 return tir.stmt_functor.substitute(self.store.value, self.rounds(node.indices))
             if isinstance(node, tir.BufferRealize) and node.buffer.data.same_as(self.data):
                 return node.body
+            if isinstance(node, tir.AttrStmt) and says_global(node) and _among(self.data, storage_in(node.node)):
+                return node.body
             if isinstance(node, tir.SeqStmt):
                 kept = [part for part in node.seq if not part.same_as(_NOTHING)]
                 return tir.stmt_seq(*kept) if 0 < len(kept) < len(node.seq) else None
             return None
 
-        visited = ["BufferLoad", "BufferRealize", "SeqStmt", "For", "BufferStore"]
+        visited = ["BufferLoad", "BufferRealize", "AttrStmt", "SeqStmt", "For", "BufferStore"]
         return tir.stmt_functor.ir_transform(body, before, after, [f"tir.{node}" for node in visited])
 
 
 _NOTHING = tir.Evaluate(tir.const(0, "int32"))
 
 
-def _copy_in(realize: Any, sites: Sites) -> _Copy | None:
-    """Rules 1 and 2."""
-    buffer = realize.buffer
-    writes = [site for site in sites.writes if site.node.buffer.data.same_as(buffer.data)]
-    if len(writes) != 1 or sites.is_opaque(buffer.data) or buffer.scope() != "global":
-        return None
-    (site,) = writes
-    outside = site.path[: len(site.path) - len(site.loops) - 1]
-    if not all(isinstance(stmt, (tir.SeqStmt, tir.BufferRealize)) for stmt in outside):
-        return None
-    copy = _Copy(realize, site.path[len(outside)], site)
-    reads = copy.reads(sites)
-    if not all(read.node.buffer.same_as(buffer) and read.at > site.at for read in reads):
-        return None
-    return copy if reads and site.node.buffer.same_as(buffer) and _writes_each_once(copy) else None
+def _stores(realize: Any, sites: Sites) -> list[Site]:
+    return [site for site in sites.writes if site.node.buffer.data.same_as(realize.buffer.data)]
 
 
-def _writes_each_once(copy: _Copy) -> bool:
+def _only_loaded(copy: _Copy, sites: Sites) -> bool:
+    """Rule 1: nothing but loads and the store use it, and they see it as it was realized."""
+    buffer = copy.realize.buffer
+    used = [copy.site, *copy.reads(sites)]
+    seen = all(site.node.buffer.same_as(buffer) for site in used)
+    opaque = sites.is_opaque(buffer.data) or _among(buffer.data, _named(copy.function.body))
+    return seen and len(used) > 1 and not opaque and buffer.scope() == "global"
+
+
+def _stands_alone(copy: _Copy, sites: Sites) -> bool:
+    """Rule 1: the loops around the store hold nothing else."""
+    return all(
+        isinstance(stmt, (tir.SeqStmt, tir.BufferRealize)) or (isinstance(stmt, tir.AttrStmt) and says_global(stmt))
+        for stmt in copy.outside
+    )
+
+
+def _stands_before(copy: _Copy, sites: Sites) -> bool:
+    """Rule 1: the store comes before every load."""
+    return all(read.at > copy.site.at for read in copy.reads(sites))
+
+
+def _writes_each_once(copy: _Copy, sites: Sites) -> bool:
+    """Rule 2."""
     seen = []
     for index in copy.store.indices:
         if has_load(index):
@@ -212,24 +249,35 @@ def _writes_each_once(copy: _Copy) -> bool:
     return len(seen) == len(copy.loops) == len(set(seen))
 
 
-def _unchanged(copy: _Copy, sites: Sites, function: Any) -> bool:
-    """Rule 4."""
+def _sources_stay(copy: _Copy, sites: Sites) -> bool:
+    """Rule 4: what the value reads is not written later and is allocated outside of where the copy is."""
     inside = [stmt.buffer.data for stmt in copy.site.path if isinstance(stmt, tir.BufferRealize)]
-    apart = function.attrs is not None and "tir.noalias" in function.attrs and bool(function.attrs["tir.noalias"])
-    params = [buffer.data for buffer in function.buffer_map.values()]
     later = [site.node.buffer.data for site in sites.writes if site.at > copy.site.at]
-    for read in (site.node.buffer.data for site in sites.reads if site.at == copy.site.at):
-        if sites.is_opaque(read) or _among(read, inside) or _among(read, later):
-            return False
-        if not apart and _among(read, params) and any(_among(data, params) for data in later):
-            return False
-    return True
+    return not any(
+        sites.is_opaque(source) or _among(source, inside) or _among(source, later) for source in _sources(copy, sites)
+    )
 
 
-def _within(copy: _Copy, sites: Sites, around: tuple[Any, ...]) -> bool:
+def _sources_are_apart(copy: _Copy, sites: Sites) -> bool:
+    """Rule 4: no other parameter of the function that is written later may be one of the sources."""
+    attributes = copy.function.attrs
+    if attributes is not None and "tir.noalias" in attributes and bool(attributes["tir.noalias"]):
+        return True
+    params = [buffer.data for buffer in copy.function.buffer_map.values()]
+    later = [site.node.buffer.data for site in sites.writes if site.at > copy.site.at]
+    return not (
+        any(_among(source, params) for source in _sources(copy, sites)) and any(_among(data, params) for data in later)
+    )
+
+
+def _sources(copy: _Copy, sites: Sites) -> list[Any]:
+    return [site.node.buffer.data for site in sites.reads if site.at == copy.site.at]
+
+
+def _within(copy: _Copy, sites: Sites) -> bool:
     """Rule 3; and what the store names besides its own loops is the same at the loads."""
     for site in copy.reads(sites):
-        loops = (*around, *site.loops)
+        loops = (*copy.around, *site.loops)
         if len({loop.loop_var for loop in loops}) < len(loops) or any(has_load(index) for index in site.node.indices):
             return False
         foreign = [loop.loop_var for loop in site.loops if loop.loop_var not in copy.loops]
@@ -254,8 +302,20 @@ def _within(copy: _Copy, sites: Sites, around: tuple[Any, ...]) -> bool:
     return True
 
 
-def _record(copy: _Copy, sites: Sites, outermost: bool) -> InlinedCopy | None:
-    """Rule 5."""
+#: All must hold; `_record` sees to the rest.
+RULES = (
+    _only_loaded,
+    _stands_alone,
+    _stands_before,
+    _writes_each_once,
+    _sources_stay,
+    _sources_are_apart,
+    _within,
+)
+
+
+def _record(copy: _Copy, sites: Sites) -> InlinedCopy | None:
+    """Rule 5; what is known of the copy if it holds."""
     cost = weight(copy.store.value)
     stored = _executions(copy.site)
     loads = [_executions(site) for site in copy.reads(sites)]
@@ -263,7 +323,7 @@ def _record(copy: _Copy, sites: Sites, outermost: bool) -> InlinedCopy | None:
         return None
     computed = sum(count for count in loads if count is not None)
     rounds = {Weight.FREE: computed, Weight.LIGHT: _ROUNDS * stored, Weight.HEAVY: stored}[cost]
-    if computed > (rounds if outermost else stored):
+    if computed > (stored if copy.around else rounds):
         return None
     size = (element_bytes(copy.realize.buffer.dtype) or 1) * stored
     return InlinedCopy(str(copy.realize.buffer.name), size, stored, computed)

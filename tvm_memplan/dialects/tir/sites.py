@@ -112,14 +112,15 @@ class _Walk:
             self.expression(stmt.condition)
             self._under(stmt.condition, lambda: self.statement(stmt.then_case))
             if stmt.else_case is not None:
-                self._under(tir.Not(stmt.condition), lambda: self.statement(stmt.else_case))
+                self._under(_not(stmt.condition), lambda: self.statement(stmt.else_case))
         elif isinstance(stmt, tir.BufferRealize):
             self.expression(stmt.condition)
             self.statement(stmt.body)
         elif isinstance(stmt, tir.AttrStmt):
-            if str(stmt.attr_key) in ("thread_extent", "virtual_thread"):
+            if is_thread_loop(stmt):
                 raise NotUnderstood("a loop over threads")
-            self._named(stmt.node)
+            if not says_global(stmt):
+                self.sites.opaque.extend(storage_in(stmt.node))
             self.expression(stmt.value)
             self.statement(stmt.body)
         elif isinstance(stmt, tir.Evaluate):
@@ -145,14 +146,14 @@ class _Walk:
             condition, then, orelse = expr.args
             self.expression(condition)
             self._under(condition, lambda: self.expression(then))
-            self._under(tir.Not(condition), lambda: self.expression(orelse))
+            self._under(_not(condition), lambda: self.expression(orelse))
             return
         for child in children(expr):
             self.expression(child)
 
     def _under(self, condition: Any, visit: Any) -> None:
         """Visit what is executed only where `condition` is true, if that can be told apart from memory."""
-        known = not _loads(condition)
+        known = condition.dtype == "bool" and not _loads(condition)
         if known:
             self.conditions.append(condition)
         visit()
@@ -162,15 +163,28 @@ class _Walk:
     def _site(self, node: Any) -> Site:
         return Site(node, self.at, tuple(self.loops), tuple(self.conditions), tuple(self.path))
 
-    def _named(self, node: Any) -> None:
-        """An attribute may say anything about what it names."""
-        if isinstance(node, tir.Buffer):
-            self.sites.opaque.append(node.data)
-        elif isinstance(node, tir.Var):
-            self.sites.opaque.append(node)
-        elif isinstance(node, (tvm.ir.Array, list, tuple)):
-            for part in node:
-                self._named(part)
+
+def is_thread_loop(stmt: Any) -> bool:
+    """Whether the body of a statement is executed by each of several threads."""
+    return isinstance(stmt, tir.AttrStmt) and str(stmt.attr_key) in ("thread_extent", "virtual_thread")
+
+
+def says_global(stmt: Any) -> bool:
+    """Whether a statement only says that a buffer lies where all do."""
+    return str(stmt.attr_key) == "realize_scope" and str(stmt.value.value) in ("", "global")
+
+
+def storage_in(node: Any) -> list[Any]:
+    """The variables of the storage that an attribute is about."""
+    if isinstance(node, tir.Buffer):
+        return [node.data]
+    if isinstance(node, tir.Var):
+        return [node]
+    return [data for part in node for data in storage_in(part)] if isinstance(node, tvm.ir.Array) else []
+
+
+def _not(condition: Any) -> Any:
+    return tir.Not(condition) if condition.dtype == "bool" else condition
 
 
 def _loads(expr: Any) -> bool:
