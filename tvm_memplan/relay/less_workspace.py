@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from tvm_memplan.relay.operator_memory import OperatorMemory
@@ -24,6 +26,33 @@ def recut_instrument(config: Configuration, moved: list[Recut]) -> Any:
     import tvm
 
     return tvm.instrument.pass_instrument(_Recutting)(config, moved)
+
+
+def what_was_done(moved: Sequence[Recut], mod: Any) -> tuple[str, ...]:
+    """Notes for the reader of a plan of the lowered module `mod`, which has `moved` in it."""
+    from tvm_memplan.transform.inline_copies import INLINED_ATTRIBUTE
+
+    notes = []
+    if moved:
+        before, after = sum(cut.before for cut in moved), sum(cut.after for cut in moved)
+        notes.append(
+            f"{len(moved)} tensors between operators take {after:,} bytes together, where TVM ends the operators it "
+            f"was {before:,}: paddings and casts belong to the operators that read them"
+        )
+    records = [
+        record
+        for function in mod.functions.values()
+        if function.attrs is not None and INLINED_ATTRIBUTE in function.attrs
+        for record in json.loads(str(function.attrs[INLINED_ATTRIBUTE]))
+    ]
+    if records:
+        size = sum(record["size"] for record in records)
+        again = sum(max(record["computed"] - record["stored"], 0) for record in records)
+        notes.append(
+            f"{len(records)} copies of {size:,} bytes together are read through and not stored; "
+            f"{again:,} elements are computed again for it (a comparison, a sum or a cast each)"
+        )
+    return tuple(notes)
 
 
 class _Recutting:
