@@ -104,6 +104,18 @@ def wide_sums():
     return module([x], y)
 
 
+def padded_float():
+    """Floating point, with the paddings apart."""
+    rng = np.random.default_rng(5)
+    x = y = relay.var("x", shape=(1, 8, 8, 4))
+    options = {"channels": 4, "kernel_size": (3, 3), "data_layout": "NHWC"}
+    for groups, layout, shape in ((1, "HWIO", (3, 3, 4, 4)), (4, "HWOI", (3, 3, 4, 1))):
+        weight = relay.const(rng.standard_normal(shape).astype("float32") / 6)
+        y = relay.nn.pad(y, ((0, 0), (1, 1), (1, 1), (0, 0)), 0.5)
+        y = relay.nn.relu(relay.nn.conv2d(y, weight, groups=groups, kernel_layout=layout, **options))
+    return module([x], y)
+
+
 def random_network(seed):
     """A chain of random layers with a shortcut now and then."""
     layers = Layers(seed)

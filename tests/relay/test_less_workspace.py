@@ -43,6 +43,12 @@ def test_the_same_bits_in_less_memory(network, intermediates, compiler, tmp_path
     assert report.pool("workspace").planned < plan(mod, target=PLAIN).plan.size("workspace")
 
 
+def test_paddings_of_floating_point_numbers_are_read_through_too(compiler, tmp_path):
+    report = assert_same_bits(quantised.padded_float(), None, tmp_path)
+    assert not any("pad" in row.name.lower() and row.size > 1000 for row in report.allocations)
+    assert report.pool("workspace").planned < plan(quantised.padded_float(), target=PLAIN).plan.size("workspace")
+
+
 def test_the_report_says_what_was_done():
     notes = plan(quantised.separable(), target=LESS).report.notes
     assert any("between operators" in note for note in notes) and any("not stored" in note for note in notes)

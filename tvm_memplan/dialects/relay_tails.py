@@ -6,7 +6,8 @@
                                  ^ the tensor is narrowest here, so this is where the operator should end
 
 A *tail* is a chain of steps, each of one tensor and constants, at the end of an operator. Its steps are either
-`light` (a few integer instructions for an element, and paddings) or not (fixed-point products).
+`light` (a few integer instructions for an element, and paddings) or not (fixed-point products). All work on integers
+but paddings, which compute nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Cut:
 
 def best_cut(body: Any) -> Cut | None:
     """Where an operator should end so that fewest bytes go to the next; None when nowhere is better than its end."""
-    size = tensor_bytes(body) if is_integer(str(body.checked_type.dtype)) else None
+    size = tensor_bytes(body)
     if size is None:
         return None
     best: Cut | None = None
@@ -109,15 +110,12 @@ def _cut(head: Any, tail: Sequence[Any]) -> Cut | None:
     from tvm import relay
 
     dtype = str(head.checked_type.dtype)
-    if not is_integer(dtype):
-        return None
-    # What comes in from outside stays as it is: to narrow it would take an operator of its own.
-    dtype = dtype if isinstance(head, relay.Var) else narrowest(head)
     size = tensor_bytes(head)
-    if size is None:
-        return None
-    bits = int(str(head.checked_type.dtype).lstrip("uint"))
-    return Cut(head, dtype, tuple(tail), size * int(dtype.lstrip("uint")) // bits)
+    if size is None or isinstance(head, relay.Var) or not is_integer(dtype):
+        # What comes in from outside stays as it is: to narrow it would take an operator of its own.
+        return Cut(head, dtype, tuple(tail), size) if size is not None else None
+    narrow = narrowest(head)
+    return Cut(head, narrow, tuple(tail), size * int(narrow.lstrip("uint")) // int(dtype.lstrip("uint")))
 
 
 def _heads(body: Any) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -138,13 +136,13 @@ def _chained(step: Any) -> Any | None:
     if not isinstance(step, relay.Call) or getattr(step.op, "name", "") not in _LIGHT | _OTHER:
         return None
     tensors = [argument for argument in step.args if not isinstance(argument, relay.Constant)]
-    if len(tensors) != 1 or not is_integer(str(step.checked_type.dtype)):
+    if len(tensors) != 1:
         return None
     (inner,) = tensors
-    if not is_integer(str(inner.checked_type.dtype)):
-        return None
     if step.op.name == "nn.pad":
         return inner if str(step.attrs.pad_mode) == "constant" and inner.same_as(step.args[0]) else None
+    if not all(is_integer(str(part.checked_type.dtype)) for part in (step, inner)):
+        return None
     same = [int(e) for e in inner.checked_type.shape] == [int(e) for e in step.checked_type.shape]
     return inner if same else None
 
