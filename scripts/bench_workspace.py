@@ -63,7 +63,7 @@ static void host(int op, const void* argument) {
 static void number(uint32_t value) {
   char text[12] = {0};
   int i = 11;
-  do text[--i] = '0' + value % 10; while (value /= 10);
+  do text[--i] = '0' + value %% 10; while (value /= 10);
   host(4, text + i);
   host(4, " ");
 }

@@ -78,6 +78,11 @@ class Operators:
                 else:
                     self.kept.add(part)
 
+    def users_with(self, changed: Mapping[Any, Operator | None], argument: Any) -> list[Any]:
+        """The calls that take `argument` once some operators are exchanged."""
+        users = [user for user in self.users.get(argument, []) if user not in changed]
+        return users + [call for call, operator in changed.items() if operator and argument in operator.arguments]
+
     def exchange(self, changed: Mapping[Any, Operator | None]) -> None:
         """Put other operators in the place of some; None for one that nobody calls any more."""
         for call, operator in changed.items():

@@ -11,8 +11,8 @@ Here the widening and the padding move into the operator that reads them::
     fn { conv2d, ..., clip, cast(int8) } -- int8 --> fn { cast(int16), conv2d, ... }
 
 There they would be stored again, in its workspace, if `tvm_memplan.transform.InlineCopies` did not make them part
-of what reads them. So each change is tried: both operators are lowered, before and after, and the change is made only
-when what they need (arguments, result, workspace) is no more than it was.
+of what reads them. So each change is tried: the operators are lowered, before and after, and the change is made only
+when none of them needs more (arguments, result and workspace, less what the result may overwrite) than it did.
 
 What an operator computes stays the same bits: integers only, and a narrower type only where it holds every value.
 
@@ -111,9 +111,25 @@ def _changed(operators: Operators, call: Any, cut: Cut) -> dict[Any, Operator | 
 
 
 def _helps(operators: Operators, changed: dict[Any, Operator | None], memory: OperatorMemory) -> bool:
-    before = [memory.need(operators.now[call]) for call in changed]
-    after = [memory.need(operator) for operator in changed.values() if operator is not None]
-    known = [need for need in (*before, *after) if need is not None]
-    if len(known) < len(before) + len(after):
-        return False
-    return max(known[len(before) :]) <= max(known[: len(before)])
+    """Whether no operator needs more than before, so that no step of the program does, whatever else is alive there."""
+    for call, operator in changed.items():
+        if operator is None:
+            continue
+        after, before = memory.need(operator), memory.need(operators.now[call])
+        if after is None or before is None:
+            return False
+        after -= _in_place(operators, changed, call, operator)
+        if after > before - _in_place(operators, {}, call, operators.now[call]):
+            return False
+    return True
+
+
+def _in_place(operators: Operators, changed: dict[Any, Operator | None], call: Any, operator: Operator) -> int:
+    """Bytes of the result that can lie where an argument lay: one that ends here and is read once, in place."""
+    size = tensor_bytes(operator.body)
+    for param, argument in zip(operator.params, operator.arguments):
+        ends = argument in operators.now and argument not in operators.kept
+        ends = ends and all(other is call for other in operators.users_with(changed, argument))
+        if ends and tensor_bytes(param) == size and reads_once(operator.body, param):
+            return size or 0
+    return 0
