@@ -194,7 +194,7 @@ def instructions(program, inputs, outputs):
         check=True,
         timeout=300,
     )
-    ticks, outcome = done.stdout.split()
+    ticks, outcome = (done.stdout + done.stderr).split()  # semihosting writes to either
     return int(ticks), outcome
 
 
