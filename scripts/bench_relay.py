@@ -67,7 +67,7 @@ def measure(mod, params):
     from tvm_memplan.relay import compare, micro_config
 
     start = time.perf_counter()
-    compared = compare(mod, params, micro_config("cortex-m3"))
+    compared = compare(mod, params, micro_config("cortex-m3", less_workspace=False))
     seconds = time.perf_counter() - start
     buffers = sum(row.pool == "workspace" for row in compared.planned.report.allocations)
     figures = compared.planned.report.pool("workspace")

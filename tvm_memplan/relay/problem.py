@@ -79,6 +79,7 @@ def program_problem(
     # TVM's own order of allocations changes from run to run; that of first use does not.
     buffers.sort(key=lambda b: (b.live_ranges[0].start, b.name))
     separate, notes = _compare(buffers, lowered)
+    notes = (*lowered.notes, *notes)
     at = {buffer.name: i for i, buffer in enumerate(buffers)}
     named = ((liveness.buffers[d].name, liveness.buffers[s].name) for d, s in in_place_pairs(trace, liveness))
     in_place = frozenset(

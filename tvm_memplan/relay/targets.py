@@ -34,6 +34,10 @@ class Configuration:
         Whether loops are turned into vector types, which the C code generator cannot express portably.
     alignment, constant_alignment : int
         Bytes, powers of two: every activation and workspace, and every weight, starts at a multiple.
+    less_workspace : bool
+        Whether operators end where the tensor between them is narrowest, and read their input through paddings and
+        casts instead of storing a padded, widened copy of it (`tvm_memplan.relay.recut`,
+        `tvm_memplan.transform.InlineCopies`). The results are the same bits.
     """
 
     target: str
@@ -43,6 +47,7 @@ class Configuration:
     vectorize: bool = True
     alignment: int = 64
     constant_alignment: int = 64
+    less_workspace: bool = False
 
     @property
     def trusts_declared_alignment(self) -> bool:
@@ -83,7 +88,7 @@ def host_config(target: str = "llvm") -> Configuration:
     return Configuration(target)
 
 
-def micro_config(cpu: str = "cortex-m3") -> Configuration:
+def micro_config(cpu: str = "cortex-m3", *, less_workspace: bool = True) -> Configuration:
     """Build plain C for a microcontroller, called through structs of pointers.
 
     Parameters
@@ -91,6 +96,8 @@ def micro_config(cpu: str = "cortex-m3") -> Configuration:
     cpu : str
         What TVM's ``-mcpu`` takes, for example ``cortex-m4``. The key ``arm_cpu`` chooses schedules that keep int8
         convolutions small; those of the plain C target widen them to int16 and double the memory.
+    less_workspace : bool
+        As in `Configuration`; False gives the operators as TVM makes them.
     """
     return Configuration(
         f"c -keys=arm_cpu -mcpu={cpu}",
@@ -100,6 +107,7 @@ def micro_config(cpu: str = "cortex-m3") -> Configuration:
         vectorize=False,
         alignment=16,
         constant_alignment=16,
+        less_workspace=less_workspace,
     )
 
 

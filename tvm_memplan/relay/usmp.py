@@ -25,7 +25,9 @@ from tvm_memplan.errors import MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias
 from tvm_memplan.relay.io_in_pool import put_back_body, show_only_io, with_output_names
+from tvm_memplan.relay.less_workspace import lowering_passes, recut_instrument, what_was_done
 from tvm_memplan.relay.pools import MOST_POOLS, pool_allocations
+from tvm_memplan.relay.recut import Recut
 from tvm_memplan.relay.targets import Configuration
 
 _ALGORITHM = "tvm_memplan"
@@ -49,6 +51,8 @@ class Lowered:
         What TVM hands to a planner.
     pressure : int
         What TVM takes for the memory pressure, bytes; not a bound of anything.
+    notes : tuple of str
+        What was done to the model on the way.
     """
 
     program: Program
@@ -56,6 +60,7 @@ class Lowered:
     usmp_conflicts: frozenset[tuple[str, str]]
     infos: tuple[Any, ...] = ()
     pressure: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def build_with(
@@ -95,11 +100,15 @@ def build_with(
     }
     if not config.vectorize:
         options["tir.disable_vectorize"] = True
+    instruments = [*(around.instruments or ()), session]
+    if config.less_workspace:
+        options["tir.add_lower_pass"] = [*options.get("tir.add_lower_pass", ()), *lowering_passes()]
+        instruments.append(recut_instrument(config, session.moved))
     context = tvm.transform.PassContext(
         opt_level=opt_level,
         required_pass=list(around.required_pass),
         disabled_pass=list(around.disabled_pass),
-        instruments=[*(around.instruments or ()), session],
+        instruments=instruments,
         config=options,
     )
     outer = getattr(_active, "session", None)
@@ -152,6 +161,7 @@ class _Session:
         self.io_in_pool = io_in_pool
         self.outputs = outputs
         self.decide = decide
+        self.moved: list[Recut] = []
         self.module: Any = None
         self.main_body: Any = None
         self.program: Program | None = None
@@ -183,7 +193,8 @@ class _Session:
             if b is not None and a != b
         }
         offered = frozenset(names.values())
-        plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure))
+        notes = what_was_done(self.moved, self.module)
+        plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure, notes))
         without_noalias(self.module, self.program, plan)
         return pool_allocations(plan, names, self.config, self.io_in_pool, self.most_pools)
 
