@@ -1,0 +1,31 @@
+"""Relax: reading functions after CallTIRRewrite, and writing plans into them. Needs apache-tvm 0.27."""
+
+from tvm_memplan.dialects.relax.capture import capture
+from tvm_memplan.dialects.relax.devices import needs_slots
+from tvm_memplan.dialects.relax.functions import recursive_functions, relax_functions
+from tvm_memplan.dialects.relax.graph import Graph, KernelCall, Tensor
+from tvm_memplan.dialects.relax.passes import module_pass, with_functions
+from tvm_memplan.dialects.relax.pipeline import standard_pipeline
+from tvm_memplan.dialects.relax.rewrite import Spot, Storage, call_of, check_function, rewrite
+from tvm_memplan.dialects.relax.shapes import shape_variables
+from tvm_memplan.dialects.relax.sizes import rounded_up
+
+__all__ = [
+    "Graph",
+    "KernelCall",
+    "Spot",
+    "Storage",
+    "Tensor",
+    "call_of",
+    "capture",
+    "check_function",
+    "module_pass",
+    "needs_slots",
+    "recursive_functions",
+    "relax_functions",
+    "rewrite",
+    "rounded_up",
+    "shape_variables",
+    "standard_pipeline",
+    "with_functions",
+]

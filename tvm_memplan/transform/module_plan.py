@@ -1,0 +1,86 @@
+"""The plans of all Relax functions of a module, and the module with them written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.model import Pool
+from tvm_memplan.transform.graph_places import places
+from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
+from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Needs
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """How Relax functions are planned; the parameters of `tvm_memplan.relax.PlanBlockMemory` say what each means."""
+
+    planner: Planner = "auto"
+    pools: Sequence[Pool] = DEFAULT_POOLS
+    weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    scratch: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """The plan of every Relax function of a module, by name, callees first; and what recursion kept from being one."""
+
+    functions: Mapping[str, GraphPlan]
+    recursive: frozenset[str] = frozenset()
+
+
+def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
+    """Plan every Relax function of a module, after CallTIRRewrite; nothing is changed."""
+    dialect = relax_dialect()
+    functions = dialect.relax_functions(module)
+    known = {name for function in functions.values() for name in dialect.shape_variables(function)}
+    for name in options.bounds:
+        if name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "all shapes are constant"
+            raise BadInput(f"an upper bound is given for {name!r}, which no function takes: {there}")
+    recursive = dialect.recursive_functions(module)
+    plans: dict[str, GraphPlan] = {}
+    callees: dict[str, int] = {}
+    for name, function in functions.items():
+        graph = dialect.capture(module, function, name, options.bounds, name in recursive)
+        slots = dialect.needs_slots(module, (tensor.device for tensor in graph.tensors.values()))
+        plans[name] = plan_graph(
+            graph,
+            options.pools,
+            options.planner,
+            weight_pools=options.weight_pools,
+            needs=Needs(options.scratch, callees),
+            slots=slots,
+        )
+        callees[name] = plans[name].own_bytes
+    return ModulePlan(plans, recursive)
+
+
+def write_plans(module: Any, made: ModulePlan) -> Any:
+    """A new module in which every planned tensor lies where its plan says."""
+    dialect = relax_dialect()
+    changed: dict[str, Any] = {}
+    added: dict[str, Any] = {}
+    taken = {str(var.name_hint) for var in module.functions}
+    for name, plan in made.functions.items():
+        storages, spots = places(plan)
+        first = []
+        if plan.counted_on:
+            bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
+            check = _free(f"{name}_check_bounds", taken)
+            added[check] = dialect.check_function(bounds, name)
+            first.append(dialect.call_of(check, added[check], tuple(bounds)))
+        if storages or first:
+            changed[name] = dialect.rewrite(module[name], storages, spots, first)
+    return dialect.with_functions(module, changed, added) if changed else module
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
