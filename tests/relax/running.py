@@ -137,7 +137,8 @@ def _out(result):
 def same_bits(module, inputs, plan=None, function="main", before=()):
     """Whether both builds agree in every bit of what they return and of what their kernels write."""
     module = lowered(module, before)
-    theirs = finished(module, relax.transform.StaticPlanBlockMemory())
+    # Nothing shares anything here. TVM's own plan crashes on some programs with an `if`.
+    theirs = finished(module, lambda module: module)
     ours = finished(module, plan or PlanBlockMemory(), poison=True)
     for values in inputs:
         (a, kernels), (b, poisoned) = run(theirs, values, function), run(ours, values, function)

@@ -88,7 +88,7 @@ def graph_problem(
 
     held = frozenset(candidates)
     kept = frozenset(a.buffer for a in allocs if a.kind in (Kind.INPUT, Kind.WEIGHTS))
-    body = _Body(held, extra).nodes(graph.body)
+    body = _Body(held, extra, {a.buffer: a for a in allocs if a.buffer in fixed}).nodes(graph.body)
     liveness = live_ranges(Trace((*allocs, *body), kept, kept | (graph.returned & held)))
     writers = _writers(body)
     buffers = tuple(
@@ -142,11 +142,15 @@ def _extra(graph: Any, needs: Needs) -> dict[int, Alloc]:
 
 
 class _Body:
-    """The steps of a function, with only the names in `held`, and with what is needed besides."""
+    """The steps of a function, with only the names in `held`, and with what is needed besides.
 
-    def __init__(self, held: frozenset[str], extra: Mapping[int, Alloc]) -> None:
+    What has more places than one gets all of them when it is among `placed`.
+    """
+
+    def __init__(self, held: frozenset[str], extra: Mapping[int, Alloc], placed: Mapping[str, Alloc]) -> None:
         self.held = held
         self.extra = extra
+        self.placed = placed
         self.step = 0
 
     def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -157,6 +161,8 @@ class _Body:
                 reads = tuple(n for n in node.reads if n in self.held)
                 made.append(Step(node.operator, reads, (*(n for n in node.writes if n in self.held), *more)))
                 self.step += 1
+            elif isinstance(node, Alloc):
+                made.extend([self.placed[node.buffer]] if node.buffer in self.placed else [])
             elif isinstance(node, Branch):
                 then = self.nodes(node.then)
                 made.append(Branch(then, self.nodes(node.orelse)))

@@ -133,14 +133,13 @@ def _arena(graph: Any, group: list[Any]) -> SymbolicArena:
     rounded = not _aligned(first)
     same = all(tensor.size.coefficient == first.size.coefficient for tensor in group)
     unit = first.size.coefficient if same else _ALIGNMENT
-    held = {tensor.name: tensor.size.coefficient // unit for tensor in group}
-    allocs = [Alloc(name, units, kind=Kind.ACTIVATION) for name, units in held.items()]
-    liveness = live_ranges(Trace((*allocs, *_only(graph.body, held))))
+    held = {t.name: Alloc(t.name, t.size.coefficient // unit, kind=Kind.ACTIVATION) for t in group}
+    liveness = live_ranges(Trace((*held.values(), *_only(graph.body, held))))
     problem = Problem(liveness.buffers, (Pool("units"),))
     plan = planners.plan(problem)
     places = {b.name: p.offset for b, p in zip(problem.buffers, plan.placements)}
     return SymbolicArena(
-        first.device, first.scope, first.size.expression, plan.size(), unit, rounded, places, sum(held.values())
+        first.device, first.scope, first.size.expression, plan.size(), unit, rounded, places, sum(alloc.size for alloc in held.values())
     )
 
 
@@ -152,12 +151,14 @@ def _per_slot(arena: SymbolicArena) -> Iterable[SymbolicArena]:
         )
 
 
-def _only(nodes: Iterable[Node], held: Mapping[str, int]) -> tuple[Node, ...]:
+def _only(nodes: Iterable[Node], held: Mapping[str, Alloc]) -> tuple[Node, ...]:
     made: list[Node] = []
     for node in nodes:
         if isinstance(node, Step):
             reads, writes = (tuple(n for n in names if n in held) for names in (node.reads, node.writes))
             made.append(Step(node.operator, reads, writes))
+        elif isinstance(node, Alloc):
+            made.extend([held[node.buffer]] if node.buffer in held else [])
         elif isinstance(node, Branch):
             made.append(Branch(_only(node.then, held), _only(node.orelse, held)))
     return tuple(made)

@@ -168,6 +168,8 @@ class _Reader:
             if isinstance(node, Step):
                 reads, writes = (tuple(sorted({self._root(n) for n in names})) for names in (node.reads, node.writes))
                 yield Step(node.operator, reads, writes)
+            elif isinstance(node, Alloc):
+                yield Alloc(self._root(node.buffer), 0)
             elif isinstance(node, Branch):
                 yield Branch(tuple(self._resolved(node.then)), tuple(self._resolved(node.orelse)))
 
@@ -233,28 +235,30 @@ class _Reader:
         nodes = self._step("if", self._value(value.cond))
         before = set(self.tensors)
         then, one = self._sequence(value.true_branch)
+        then += self._step("then", one)
         middle = set(self.tensors)
         orelse, other = self._sequence(value.false_branch)
-        self._unite(one, other, middle - before, self.tensors.keys() - middle)
+        orelse += self._step("else", other)
+        # What is one from here on is written anew in either branch: until it is written in `else`, it holds nothing
+        # there, whatever `then` wrote. A place of its own in `then` says so.
+        united = self._unite(one, other, middle - before, self.tensors.keys() - middle)
         self.values[var] = merged(one, other)
-        return [*nodes, Branch(tuple(then), tuple(orelse))]
+        return [*nodes, Branch((*(Alloc(name, 0) for name in united), *then), tuple(orelse))]
 
-    def _unite(self, one: Value, other: Value, then: set[str], orelse: set[str]) -> None:
-        """Make one of two allocations that the branches of an `if` hand over in the same place."""
+    def _unite(self, one: Value, other: Value, then: set[str], orelse: set[str]) -> list[str]:
+        """Make one of two allocations that the branches of an `if` hand over in the same place; returns their names."""
         if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-            for left, right in zip(one, other):
-                self._unite(left, right, then, orelse)
-            return
+            return [name for left, right in zip(one, other) for name in self._unite(left, right, then, orelse)]
         if isinstance(one, tuple) or isinstance(other, tuple) or not len(one) == len(other) == 1:
-            return
+            return []
         (a,), (b,) = map(self._root, one), map(self._root, other)
         if a not in then or b not in orelse:
-            return
+            return []
         first, second = self.tensors[a], self.tensors[b]
         if (first.device, first.scope) != (second.device, second.scope) or {a, b} & self.reasons.keys():
-            return
+            return []
         if (first.size.factors or second.size.factors) and not first.size.multiple_of(second.size):
-            return
+            return []
         larger = max(first.size, second.size, key=lambda size: size.coefficient)
         used = tuple(dict.fromkeys((*first.size.at_bound, *second.size.at_bound)))
         self.tensors[a] = replace(first, sites=first.sites + second.sites, size=replace(larger, at_bound=used))
@@ -263,6 +267,7 @@ class _Reader:
         # Each is one with one other: two that are handed over at once are two.
         then.remove(a)
         orelse.remove(b)
+        return [a]
 
     # -- calls -----------------------------------------------------------------------------------------------------
 

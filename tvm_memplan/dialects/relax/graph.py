@@ -60,7 +60,8 @@ class Graph:
     function : str
         Its name.
     body : tuple of Node
-        Steps and branches; the allocations are not in it.
+        Steps and branches. The allocations are not in it, but for those that both branches of an `if` hand over as one:
+        they have an `Alloc` (without its size) at the start of the first branch.
     tensors : mapping of str to Tensor
         What it allocates that may be planned.
     outputs : mapping of str to Tensor
