@@ -139,7 +139,14 @@ def _arena(graph: Any, group: list[Any]) -> SymbolicArena:
     plan = planners.plan(problem)
     places = {b.name: p.offset for b, p in zip(problem.buffers, plan.placements)}
     return SymbolicArena(
-        first.device, first.scope, first.size.expression, plan.size(), unit, rounded, places, sum(alloc.size for alloc in held.values())
+        first.device,
+        first.scope,
+        first.size.expression,
+        plan.size(),
+        unit,
+        rounded,
+        places,
+        sum(alloc.size for alloc in held.values()),
     )
 
 

@@ -12,7 +12,7 @@ allocations are captured as fresh.
 
 from tvm_memplan.dialects.tirx.capture import capture
 from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered
-from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
+from tvm_memplan.dialects.tirx.pipeline import before_storage_rewrite, register_standard_pipeline
 from tvm_memplan.dialects.tirx.rewrite import rewrite
 
-__all__ = ["capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite"]
+__all__ = ["before_storage_rewrite", "capture", "function_pass", "is_lowered", "register_standard_pipeline", "rewrite"]
