@@ -12,8 +12,9 @@ There tensors that share bytes share a *slot*, which is a storage of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, combinations
 from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
@@ -21,16 +22,17 @@ from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import stacked
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.model import Plan, Pool, Problem
+from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
 from tvm_memplan.transform.graph_problem import (
+    ALIGNMENT,
     DEFAULT_POOLS,
     DEFAULT_WEIGHT_POOLS,
     RUN_TIME,
     SCRATCH,
+    Callees,
     GraphProblem,
-    Needs,
     graph_problem,
 )
 from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
@@ -38,7 +40,7 @@ from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
 
-NO_NEEDS = Needs({}, {})
+NO_CALLEES = Callees()
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,21 @@ class GraphPlan:
         return sum(self.arenas.values()) + sizes.get(RUN_TIME, 0) + sizes.get(SCRATCH, 0)
 
     @property
+    def sharing(self) -> tuple[str, ...]:
+        """The kernels of which two arguments have a byte in common at some call."""
+        spans = {
+            buffer.name: (place.pool, place.offset, place.offset + buffer.size)
+            for buffer, place in zip(self.plan.problem.buffers, self.plan.placements)
+            if buffer.name in self.made.homes
+        }
+        found: dict[str, None] = {}
+        for call in self.graph.calls:
+            here = [spans[name] for names in call.arguments for name in sorted(names) if name in spans]
+            if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(dict.fromkeys(here), 2)):
+                found[call.function] = None
+        return tuple(found)
+
+    @property
     def counted_on(self) -> tuple[Any, ...]:
         """The variables whose upper bound the plan relies on."""
         names = (*self.made.homes, *(name for arena in self.symbolic for name in arena.tensors))
@@ -101,8 +118,7 @@ def plan_graph(
     planner: Planner = "auto",
     *,
     weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS,
-    needs: Needs = NO_NEEDS,
-    in_place: Mapping[str, frozenset[tuple[int, int]]] | None = None,
+    callees: Callees = NO_CALLEES,
     slots: bool = False,
 ) -> GraphPlan:
     """Plan a Relax function.
@@ -116,10 +132,8 @@ def plan_graph(
         devices and scopes get a pool each.
     planner : str or callable
         A planner's name, or a function from Problem to Plan.
-    needs : Needs
-        What is needed at calls besides the arguments.
-    in_place : mapping of str to frozenset of (int, int) or None
-        For each kernel, the positions (output, input) of parameters of which the first may lie on the second.
+    callees : Callees
+        What is known of the functions that are called.
     slots : bool
         Whether every tensor has to start at offset 0 of a storage.
 
@@ -132,10 +146,53 @@ def plan_graph(
     BadPlan
         The plan was refused.
     """
-    made = graph_problem(graph, pools, weight_pools, needs, in_place or {})
-    plan = _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
+
+    def planned(inside: frozenset[int]) -> tuple[GraphProblem, Plan]:
+        made = graph_problem(graph, pools, weight_pools, callees, inside)
+        return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
+
+    made, plan = _best(graph, callees, planned)
     symbolic, left = symbolic_arenas(graph, slots)
     return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), slots)
+
+
+def _best(
+    graph: Any, callees: Callees, planned: Callable[[frozenset[int]], tuple[GraphProblem, Plan]]
+) -> tuple[GraphProblem, Plan]:
+    """Plan with as few kernels looked into as it takes.
+
+    Where arguments of one kernel share bytes, the compiler has to be told, and its code may be slower for it. So that
+    is done only at calls that would need more memory than the best plan has.
+    """
+    plain = planned(frozenset())
+    everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
+    if not everywhere:
+        return plain
+    most = planned(everywhere)
+    room = _arena_bytes(*most)
+    if room >= _arena_bytes(*plain):
+        return plain
+    few = planned(everywhere & _above(plain[0], room))
+    return few if _arena_bytes(*few) <= room else most
+
+
+def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
+    ends: dict[str, int] = {}
+    for buffer, place in zip(plan.problem.buffers, plan.placements):
+        if buffer.name in made.homes:
+            ends[place.pool] = max(ends.get(place.pool, 0), place.offset + buffer.size)
+    return sum(ends.values())
+
+
+def _above(made: GraphProblem, room: int) -> frozenset[int]:
+    """The steps at which more is alive than there is room for."""
+    alive = [0] * (len(made.steps) + 1)
+    for buffer in made.problem.buffers:
+        if buffer.name in made.homes:
+            for span in buffer.live_ranges:
+                alive[span.start] += round_up(buffer.size, ALIGNMENT)
+                alive[span.stop] -= round_up(buffer.size, ALIGNMENT)
+    return frozenset(step for step, total in enumerate(accumulate(alive)) if total > room)
 
 
 def _planned(problem: Problem, planner: Planner) -> Plan:

@@ -12,14 +12,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
-from tvm_memplan.planning.model import Buffer, Kind, Pool, Problem
-from tvm_memplan.planning.trace import Alloc, Branch, Node, Step, Trace
+from tvm_memplan.planning.model import Kind, Pool, Problem
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
 
 #: The pools of what is counted and not placed by us.
 CALLER, RUN_TIME, SCRATCH = "caller", "run time", "kernel scratch"
@@ -32,19 +33,22 @@ DEFAULT_WEIGHT_POOLS = (Pool("weights"),)
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What else a function needs at its calls, in bytes by the name of the callee.
+class Callees:
+    """What is known of the functions that are called, by name.
 
     Parameters
     ----------
     scratch : mapping of str to int
-        What a kernel allocates for itself.
+        Bytes that a kernel allocates for itself.
     callees : mapping of str to int
-        What another Relax function needs while it runs.
+        Bytes that another Relax function needs while it runs.
+    bodies : mapping of str to KernelBody
+        What kernels do to their arguments.
     """
 
-    scratch: Mapping[str, int]
-    callees: Mapping[str, int]
+    scratch: Mapping[str, int] = field(default_factory=dict)
+    callees: Mapping[str, int] = field(default_factory=dict)
+    bodies: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,19 @@ def graph_problem(
     graph: Any,
     pools: Sequence[Pool],
     weight_pools: Sequence[Pool],
-    needs: Needs,
-    in_place: Mapping[str, frozenset[tuple[int, int]]],
+    callees: Callees,
+    inside: Container[int] = (),
 ) -> GraphProblem:
-    """Make the problem of a function; parameters as for `tvm_memplan.transform.graph_plan.plan_graph`."""
+    """Make the problem of a function.
+
+    Parameters
+    ----------
+    graph, pools, weight_pools, callees :
+        As for `tvm_memplan.transform.graph_plan.plan_graph`.
+    inside : container of int
+        The calls (by `KernelCall.step`) that are looked into, where the kernel has a body: what it is done with early
+        may share bytes with what it writes late, or in place. A call that is not looked into is one step.
+    """
     _check_names(pools, weight_pools)
     pools = tuple(replace(pool, alignment=max(pool.alignment, ALIGNMENT)) for pool in pools)
     allocs: list[Alloc] = []
@@ -82,21 +95,31 @@ def graph_problem(
     fixed = {name: tensor for name, tensor in graph.tensors.items() if tensor.size.bytes is not None}
     for name, tensor in fixed.items():
         add(Alloc(name, tensor.size.bytes, ALIGNMENT, tensor.scope, Kind.ACTIVATION), _homes(tensor, pools))
-    extra = _extra(graph, needs)
+    extra = _extra(graph, callees)
     for alloc in extra.values():
         add(alloc, (Pool(SCRATCH if alloc.buffer.endswith(_SCRATCH) else RUN_TIME),))
 
     held = frozenset(candidates)
     kept = frozenset(a.buffer for a in allocs if a.kind in (Kind.INPUT, Kind.WEIGHTS))
-    body = _Body(held, extra, {a.buffer: a for a in allocs if a.buffer in fixed}).nodes(graph.body)
-    liveness = live_ranges(Trace((*allocs, *body), kept, kept | (graph.returned & held)))
+    bodies = {c.step: (c, callees.bodies[c.function]) for c in graph.calls if c.function in callees.bodies}
+    bodies = {step: found for step, found in bodies.items() if step in inside}
+    placed = {a.buffer: a for a in allocs if a.buffer in fixed}
+    body = _Body(held, extra, placed, bodies, held - graph.viewed).nodes(graph.body)
+    trace = Trace((*allocs, *body), kept, kept | (graph.returned & held))
+    liveness = live_ranges(trace)
     writers = _writers(body)
     buffers = tuple(
         replace(b, pools=tuple(p.name for p in candidates[b.name]), operator=writers.get(b.name, ""))
         for b in liveness.buffers
     )
     used = dict.fromkeys((*pools, *weight_pools, *(pool for where in candidates.values() for pool in where)))
-    problem = Problem(buffers, tuple(used), in_place=_pairs(graph, buffers, in_place))
+    pairs = in_place_pairs(trace, liveness) if bodies else frozenset()
+    in_place = frozenset(
+        (d, s)
+        for d, s in pairs
+        if {buffers[d].name, buffers[s].name} <= fixed.keys() and buffers[d].pools == buffers[s].pools
+    )
+    problem = Problem(buffers, tuple(used), in_place=in_place)
     return GraphProblem(problem, liveness.steps, {name: candidates[name][0].name for name in fixed})
 
 
@@ -127,12 +150,12 @@ def _check_names(pools: Sequence[Pool], weight_pools: Sequence[Pool]) -> None:
 _SCRATCH = " scratch"
 
 
-def _extra(graph: Any, needs: Needs) -> dict[int, Alloc]:
+def _extra(graph: Any, callees: Callees) -> dict[int, Alloc]:
     """What is needed at a step besides its arguments, by the step's number."""
     found: dict[int, Alloc] = {}
     taken = {*graph.tensors, *graph.outputs, *(a.buffer for a in graph.elsewhere)}
     for call in graph.calls:
-        scratch, callee = needs.scratch.get(call.function, 0), needs.callees.get(call.function, 0)
+        scratch, callee = callees.scratch.get(call.function, 0), callees.callees.get(call.function, 0)
         if scratch or callee:
             what = f"{call.function}{_SCRATCH if scratch else ' memory'}"
             name = what if what not in taken else f"step {call.step}: {what}"
@@ -144,13 +167,23 @@ def _extra(graph: Any, needs: Needs) -> dict[int, Alloc]:
 class _Body:
     """The steps of a function, with only the names in `held`, and with what is needed besides.
 
-    What has more places than one gets all of them when it is among `placed`.
+    What has more places than one gets all of them when it is among `placed`. Where there is a body for a step, it
+    stands for it; `exact` is what arguments are known to begin at the start of.
     """
 
-    def __init__(self, held: frozenset[str], extra: Mapping[int, Alloc], placed: Mapping[str, Alloc]) -> None:
+    def __init__(
+        self,
+        held: frozenset[str],
+        extra: Mapping[int, Alloc],
+        placed: Mapping[str, Alloc],
+        bodies: Mapping[int, tuple[Any, Any]],
+        exact: frozenset[str],
+    ) -> None:
         self.held = held
         self.extra = extra
         self.placed = placed
+        self.bodies = bodies
+        self.exact = exact
         self.step = 0
 
     def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -158,8 +191,11 @@ class _Body:
         for node in nodes:
             if isinstance(node, Step):
                 more = (self.extra[self.step].buffer,) if self.step in self.extra else ()
-                reads = tuple(n for n in node.reads if n in self.held)
-                made.append(Step(node.operator, reads, (*(n for n in node.writes if n in self.held), *more)))
+                if self.step in self.bodies:
+                    made.extend(self.inside(node.operator, more))
+                else:
+                    reads = tuple(n for n in node.reads if n in self.held)
+                    made.append(Step(node.operator, reads, (*(n for n in node.writes if n in self.held), *more)))
                 self.step += 1
             elif isinstance(node, Alloc):
                 made.extend([self.placed[node.buffer]] if node.buffer in self.placed else [])
@@ -167,6 +203,16 @@ class _Body:
                 then = self.nodes(node.then)
                 made.append(Branch(then, self.nodes(node.orelse)))
         return tuple(made)
+
+    def inside(self, operator: str, more: tuple[str, ...]) -> tuple[Node, ...]:
+        call, body = self.bodies[self.step]
+        arguments = [tuple(sorted(names & self.held)) for names in call.arguments]
+        followed = {name: arguments[i] for i, name in body.parameters.items() if i < len(arguments)}
+        whole = {name for i, names in enumerate(arguments) if i not in body.parameters for name in names}
+        nodes: tuple[Node, ...] = body.called(
+            operator, f"{self.step}:", followed, (*sorted(whole), *more), self.exact - whole
+        )
+        return nodes
 
 
 def _writers(nodes: Iterable[Node]) -> dict[str, str]:
@@ -176,29 +222,8 @@ def _writers(nodes: Iterable[Node]) -> dict[str, str]:
         if isinstance(node, Step):
             for name in node.writes:
                 found.setdefault(name, node.operator)
-        elif isinstance(node, Branch):
-            for name, operator in _writers((*node.then, *node.orelse)).items():
+        elif isinstance(node, (Branch, Loop)):
+            inner = node.body if isinstance(node, Loop) else (*node.then, *node.orelse)
+            for name, operator in _writers(inner).items():
                 found.setdefault(name, operator)
     return found
-
-
-def _pairs(
-    graph: Any, buffers: Sequence[Buffer], in_place: Mapping[str, frozenset[tuple[int, int]]]
-) -> frozenset[tuple[int, int]]:
-    """Pairs (output, input) of tensors: the kernel allows it, the input dies there, and the output begins there."""
-    at = {b.name: i for i, b in enumerate(buffers) if b.name in graph.tensors and len(b.live_ranges) == 1}
-    found: set[tuple[int, int]] = set()
-    for call in graph.calls:
-        for out, into in in_place.get(call.function, ()):
-            names = (call.arguments[out], call.arguments[into])
-            if any(len(one) != 1 for one in names):
-                continue
-            (d,), (s,) = names
-            often = [sum(name in argument for argument in call.arguments) for name in (d, s)]
-            if d not in at or s not in at or d == s or often != [1, 1]:
-                continue
-            young, old = buffers[at[d]], buffers[at[s]]
-            dies = old.live_ranges[0].stop == call.step + 1 and young.live_ranges[0].start == call.step
-            if dies and young.pools == old.pools:
-                found.add((at[d], at[s]))
-    return frozenset(found)

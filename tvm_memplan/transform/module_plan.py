@@ -11,7 +11,7 @@ from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.transform.graph_places import places
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Needs
+from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class GraphOptions:
     weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS
     bounds: Mapping[str, int] = field(default_factory=dict)
     scratch: Mapping[str, int] = field(default_factory=dict)
+    in_place: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
             there = f"there are {', '.join(sorted(known))}" if known else "all shapes are constant"
             raise BadInput(f"an upper bound is given for {name!r}, which no function takes: {there}")
     recursive = dialect.recursive_functions(module)
+    bodies = dialect.kernel_bodies(module) if options.in_place else {}
     plans: dict[str, GraphPlan] = {}
     callees: dict[str, int] = {}
     for name, function in functions.items():
@@ -53,7 +55,7 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
             options.pools,
             options.planner,
             weight_pools=options.weight_pools,
-            needs=Needs(options.scratch, callees),
+            callees=Callees(options.scratch, callees, bodies),
             slots=slots,
         )
         callees[name] = plans[name].own_bytes
@@ -76,6 +78,7 @@ def write_plans(module: Any, made: ModulePlan) -> Any:
             first.append(dialect.call_of(check, added[check], tuple(bounds)))
         if storages or first:
             changed[name] = dialect.rewrite(module[name], storages, spots, first)
+        changed |= {kernel: dialect.without_noalias(module[kernel]) for kernel in plan.sharing}
     return dialect.with_functions(module, changed, added) if changed else module
 
 

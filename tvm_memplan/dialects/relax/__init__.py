@@ -4,14 +4,17 @@ from tvm_memplan.dialects.relax.capture import capture
 from tvm_memplan.dialects.relax.devices import needs_slots
 from tvm_memplan.dialects.relax.functions import recursive_functions, relax_functions
 from tvm_memplan.dialects.relax.graph import Graph, KernelCall, Tensor
-from tvm_memplan.dialects.relax.passes import module_pass, with_functions
+from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
+from tvm_memplan.dialects.relax.passes import module_pass, with_functions, without_noalias
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
 from tvm_memplan.dialects.relax.rewrite import Spot, Storage, call_of, check_function, rewrite
 from tvm_memplan.dialects.relax.shapes import shape_variables
 from tvm_memplan.dialects.relax.sizes import rounded_up
+from tvm_memplan.dialects.relax.workspace import lift_workspace
 
 __all__ = [
     "Graph",
+    "KernelBody",
     "KernelCall",
     "Spot",
     "Storage",
@@ -19,6 +22,8 @@ __all__ = [
     "call_of",
     "capture",
     "check_function",
+    "kernel_bodies",
+    "lift_workspace",
     "module_pass",
     "needs_slots",
     "recursive_functions",
@@ -28,4 +33,5 @@ __all__ = [
     "shape_variables",
     "standard_pipeline",
     "with_functions",
+    "without_noalias",
 ]

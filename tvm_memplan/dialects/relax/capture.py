@@ -88,6 +88,7 @@ class _Reader:
     one: dict[str, str] = field(default_factory=dict)  # the results of two branches that became one
     names: dict[str, int] = field(default_factory=dict)
     all_left: str = ""
+    viewed: set[str] = field(default_factory=set)  # what has a view that may begin elsewhere
 
     def graph(self, function: Any) -> Graph:
         self._parameters(function)
@@ -114,6 +115,7 @@ class _Reader:
             tuple(left),
             frozenset(shape_variables(function).values()),
             self.bounds,
+            frozenset(map(self._root, self.viewed)),
         )
 
     # -- parameters and names --------------------------------------------------------------------------------------
@@ -284,6 +286,8 @@ class _Reader:
             self.values[var] = self._allocate(var, expr)
             return []
         if call.kind == "view":
+            if call.operator == "memory.view":
+                self.viewed |= leaves_of(arguments)
             self.values[var] = arguments[0] if arguments else NOTHING
             return []
         if call.kind == "free":
@@ -301,6 +305,7 @@ class _Reader:
         made = NOTHING
         if call.returns:
             made = self._outside(var.name, expr.ty, Kind.ACTIVATION, RUN_TIME)
+            self.viewed |= leaves_of(arguments)
             nodes = [replace(n, writes=(*n.writes, *sorted(leaves(made)))) for n in nodes if isinstance(n, Step)]
         self.values[var] = self._with_arguments(made, leaves_of(arguments)) if call.returns else NOTHING
         return list(nodes)

@@ -78,6 +78,8 @@ class Graph:
         The variables of shapes that are known when the function starts.
     bounds : mapping of Var to int
         The upper bounds that it was read with.
+    viewed : frozenset of str
+        What may have a view that begins elsewhere than at its start.
     """
 
     function: str
@@ -90,3 +92,4 @@ class Graph:
     left_alone: tuple[LeftAlone, ...]
     parameters: frozenset[Any]
     bounds: Mapping[Any, int]
+    viewed: frozenset[str]

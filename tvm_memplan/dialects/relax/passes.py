@@ -34,3 +34,12 @@ def with_functions(module: Any, changed: Mapping[str, Any], added: Mapping[str, 
     for name, function in changed.items():
         result.update_func(result.get_global_var(name), function)
     return result
+
+
+def without_noalias(kernel: Any) -> Any:
+    """A PrimFunc without the promise that its parameters do not overlap.
+
+    Code generators pass that promise on (to LLVM, as a class of its own for each parameter), and then a load from one
+    and a store to another may change places. Where parameters share bytes, the order of their accesses has to stay.
+    """
+    return kernel.without_attr("tirx.noalias") if "tirx.noalias" in (kernel.attrs or {}) else kernel

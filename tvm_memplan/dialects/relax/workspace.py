@@ -54,15 +54,19 @@ def lift_workspace(module: Any) -> Any:
     target = tvm.target.Target.current(allow_none=True)
     if target is None or str(target.kind.name) not in _CPU or module.global_infos.get("vdevice"):
         return module
-    kernels = {
-        str(var.name_hint): f for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc) and _is_kernel(f)
-    }
+    kernels = kernels_of(module)
     called = _only_called(module, set(kernels))
     flat = flattened({name: kernels[name] for name in sorted(called)})
     lifted = {name: made for name, f in flat.items() if (made := _lifted(f)) is not None}
     if not lifted:
         return module
     return _with_lifted(module, lifted)
+
+
+def kernels_of(module: Any) -> dict[str, Any]:
+    """The PrimFuncs of a module that are for the target of the context, by name."""
+    functions = {str(var.name_hint): f for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc)}
+    return {name: f for name, f in functions.items() if _is_kernel(f)}
 
 
 def flattened(kernels: Mapping[str, Any]) -> dict[str, Any]:
