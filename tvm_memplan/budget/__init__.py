@@ -15,7 +15,7 @@ decides it.
 from tvm_memplan.budget.explain import explain, raise_over_budget
 from tvm_memplan.budget.json import verdict_fields
 from tvm_memplan.budget.judge import judge_budget
-from tvm_memplan.budget.pools import BoardPools, Reserve, plan_for, pools_for
+from tvm_memplan.budget.pools import BoardPools, Reserve, chosen_pools, plan_for, pools_for
 from tvm_memplan.budget.text import verdict_text
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 
@@ -24,6 +24,7 @@ __all__ = [
     "RegionVerdict",
     "Reserve",
     "Verdict",
+    "chosen_pools",
     "explain",
     "judge_budget",
     "plan_for",

@@ -9,7 +9,7 @@ from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.transform.graph_plan import Planner
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS
+from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import ModulePlan
 from tvm_memplan.transform.plan_block_memory import PlanBlockMemory
 
@@ -20,7 +20,10 @@ def pipeline(
     *,
     fused: bool = False,
     pools: Sequence[Pool] = DEFAULT_POOLS,
+    weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS,
     bounds: Mapping[str, int] | None = None,
+    lift: bool = True,
+    in_place: bool = True,
     look: Callable[[ModulePlan], None] | None = None,
 ) -> Any:
     """Make the pipeline, for ``relax.build(..., relax_pipeline=)`` and ``tvm.compile(..., relax_pipeline=)``.
@@ -29,7 +32,7 @@ def pipeline(
     ----------
     target : str or tvm.target.Target
         What is built for: GPUs have pipelines of their own.
-    planner, pools, bounds, look :
+    planner, pools, weight_pools, bounds, lift, in_place, look :
         As for `tvm_memplan.relax.PlanBlockMemory`.
     fused : bool
         Take the pipeline of the target's backend, which fuses operators. For CPUs TVM's builds do not by themselves.
@@ -47,7 +50,15 @@ def pipeline(
     dialect = relax_dialect()
 
     def instead() -> Any:
-        return PlanBlockMemory(planner, pools=pools, bounds=bounds, look=look)
+        return PlanBlockMemory(
+            planner,
+            pools=pools,
+            weight_pools=weight_pools,
+            bounds=bounds,
+            lift=lift,
+            in_place=in_place,
+            look=look,
+        )
 
     return dialect.standard_pipeline(known_target(target), fused, instead)
 

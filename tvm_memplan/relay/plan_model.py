@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Union
 
+from tvm_memplan import budget
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
@@ -147,16 +148,10 @@ def plan_lowered(
 
 def chosen_pools(
     pools: Sequence[Pool] | None, weight_pools: Sequence[Pool] | None, board: Any, reserve: Any
-) -> tuple[tuple[Pool, ...], tuple[Pool, ...]]:
+) -> budget.BoardPools:
     """The activation and weight pools that the options name."""
-    if board is not None:
-        if pools is not None or weight_pools is not None:
-            raise BadInput("give either a board or pools, not both")
-        from tvm_memplan.budget import pools_for
-
-        of_board = pools_for(board, reserve)
-        return of_board.activations, of_board.weights
-    return tuple(pools or DEFAULT_POOLS), tuple(weight_pools or DEFAULT_WEIGHT_POOLS)
+    usual = budget.BoardPools(DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS)
+    return budget.chosen_pools(pools, weight_pools, board, reserve, usual)
 
 
 def checked_configuration(target: Any, executor: Any, runtime: Any, io_in_pool: bool) -> Configuration:

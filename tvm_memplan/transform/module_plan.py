@@ -22,20 +22,32 @@ class GraphOptions:
     pools: Sequence[Pool] = DEFAULT_POOLS
     weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS
     bounds: Mapping[str, int] = field(default_factory=dict)
-    scratch: Mapping[str, int] = field(default_factory=dict)
+    lift: bool = True
     in_place: bool = True
+    count_scratch: bool = False
 
 
 @dataclass(frozen=True)
 class ModulePlan:
-    """The plan of every Relax function of a module, by name, callees first; and what recursion kept from being one."""
+    """The plans of a module.
 
+    Parameters
+    ----------
+    module : tvm.IRModule
+        What was planned: the given module, perhaps with scratch lifted out of its kernels.
+    functions : mapping of str to GraphPlan
+        The plan of every Relax function, by name, callees first.
+    notes : tuple of str
+        What the reader must know besides.
+    """
+
+    module: Any
     functions: Mapping[str, GraphPlan]
-    recursive: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
-    """Plan every Relax function of a module, after CallTIRRewrite; nothing is changed."""
+    """Plan every Relax function of a module, after CallTIRRewrite, for the target of the context; it is not changed."""
     dialect = relax_dialect()
     functions = dialect.relax_functions(module)
     known = {name for function in functions.values() for name in dialect.shape_variables(function)}
@@ -44,6 +56,10 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
             there = f"there are {', '.join(sorted(known))}" if known else "all shapes are constant"
             raise BadInput(f"an upper bound is given for {name!r}, which no function takes: {there}")
     recursive = dialect.recursive_functions(module)
+    if options.lift:
+        module = dialect.lift_workspace(module)
+        functions = dialect.relax_functions(module)
+    scratch = dialect.kernel_scratch(module) if options.count_scratch else {}
     bodies = dialect.kernel_bodies(module) if options.in_place else {}
     plans: dict[str, GraphPlan] = {}
     callees: dict[str, int] = {}
@@ -55,16 +71,22 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
             options.pools,
             options.planner,
             weight_pools=options.weight_pools,
-            callees=Callees(options.scratch, callees, bodies),
+            callees=Callees({kernel: known.bytes for kernel, known in scratch.items()}, callees, bodies),
             slots=slots,
         )
         callees[name] = plans[name].own_bytes
-    return ModulePlan(plans, recursive)
+    notes = [
+        f"kernel {kernel} also allocates {', '.join(known.unknown)} for itself, whose size is known at run time only"
+        for kernel, known in scratch.items()
+        if known.unknown
+    ]
+    return ModulePlan(module, plans, tuple(notes))
 
 
-def write_plans(module: Any, made: ModulePlan) -> Any:
+def write_plans(made: ModulePlan) -> Any:
     """A new module in which every planned tensor lies where its plan says."""
     dialect = relax_dialect()
+    module = made.module
     changed: dict[str, Any] = {}
     added: dict[str, Any] = {}
     taken = {str(var.name_hint) for var in module.functions}

@@ -18,7 +18,7 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.transform.graph_plan import Planner
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS
+from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import GraphOptions, ModulePlan, plan_module, write_plans
 
 
@@ -26,7 +26,10 @@ def PlanBlockMemory(
     planner: Planner = "auto",
     *,
     pools: Sequence[Pool] = DEFAULT_POOLS,
+    weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS,
     bounds: Mapping[str, int] | None = None,
+    lift: bool = True,
+    in_place: bool = True,
     look: Callable[[ModulePlan], None] | None = None,
 ) -> Any:
     """Make the pass.
@@ -41,8 +44,16 @@ def PlanBlockMemory(
     bounds : mapping of str to int or None
         Upper bounds of variables in the shapes of parameters, by name, besides those of the functions' attribute
         ``tir_var_upper_bound``.
+    weight_pools : sequence of Pool
+        Where weights are counted; they are not placed.
+    lift : bool
+        Whether kernels are handed the scratch that they would allocate for themselves, so that it is planned, too.
+        Only for CPUs, whatever is asked for.
+    in_place : bool
+        Whether kernels are looked into, where the plan gets smaller by it: then outputs may take the bytes of dying
+        inputs, where each element is proved to be read before it is written.
     look : callable or None
-        Is shown the plans that are about to be written.
+        Is shown the plans that are about to be written; with it, the scratch that stays in kernels is counted, too.
 
     Returns
     -------
@@ -57,12 +68,14 @@ def PlanBlockMemory(
         DoesNotFit when the pools are too small.
     """
     dialect = relax_dialect()
-    options = GraphOptions(planner, tuple(pools), bounds=dict(bounds or {}))
+    options = GraphOptions(
+        planner, tuple(pools), tuple(weight_pools), dict(bounds or {}), lift, in_place, count_scratch=look is not None
+    )
 
     def transform(module: Any) -> Any:
         made = plan_module(module, options)
         if look is not None:
             look(made)
-        return write_plans(module, made)
+        return write_plans(made)
 
     return dialect.module_pass(transform, "tvm_memplan.PlanBlockMemory")

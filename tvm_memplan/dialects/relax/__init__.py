@@ -8,6 +8,7 @@ from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
 from tvm_memplan.dialects.relax.passes import module_pass, with_functions, without_noalias
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
 from tvm_memplan.dialects.relax.rewrite import Spot, Storage, call_of, check_function, rewrite
+from tvm_memplan.dialects.relax.scratch import KernelScratch, kernel_scratch
 from tvm_memplan.dialects.relax.shapes import shape_variables
 from tvm_memplan.dialects.relax.sizes import rounded_up
 from tvm_memplan.dialects.relax.workspace import lift_workspace
@@ -16,6 +17,7 @@ __all__ = [
     "Graph",
     "KernelBody",
     "KernelCall",
+    "KernelScratch",
     "Spot",
     "Storage",
     "Tensor",
@@ -23,6 +25,7 @@ __all__ = [
     "capture",
     "check_function",
     "kernel_bodies",
+    "kernel_scratch",
     "lift_workspace",
     "module_pass",
     "needs_slots",

@@ -20,7 +20,7 @@ belongs to a parallel loop or a device launch, and kernels with functions of sev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +69,11 @@ def kernels_of(module: Any) -> dict[str, Any]:
     return {name: f for name, f in functions.items() if _is_kernel(f)}
 
 
-def flattened(kernels: Mapping[str, Any]) -> dict[str, Any]:
-    """Kernels as they are right before StorageRewrite, for the target of the context."""
-    module = before_storage_rewrite(tvm.IRModule(dict(kernels)))
+def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = ()) -> dict[str, Any]:
+    """Kernels as they are right before StorageRewrite, for the target of the context, and then after some passes."""
+    if not kernels:
+        return {}
+    module = before_storage_rewrite(tvm.IRModule(dict(kernels)), after)
     return {str(var.name_hint): f for var, f in module.functions.items()}
 
 
