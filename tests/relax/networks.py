@@ -246,6 +246,13 @@ def dynamic_bert(layers=1, width=32, heads=2, sizes=(1, 5, 16)):
     return Network(module, sizes=tuple({"n": n} for n in sizes))
 
 
+def bounded(network):
+    """The network with upper bounds declared: the largest sizes that it is run with."""
+    module, name = network.module.clone(), network.function
+    module.update_func(module.get_global_var(name), module[name].with_attr("tir_var_upper_bound", network.sizes[-1]))
+    return Network(module, name, network.sizes)
+
+
 class _Decoder(nn.Module):
     """Attention over a cache that grows by concatenation, with rotary positions and a mask."""
 
@@ -351,5 +358,6 @@ FULL = {
     "BERT-like": lambda: bert(4, 256, 4, 128),
     "Llama-like": lambda: llama(4, 256, 4, 64, 64, 1000),
     "with if": lambda: branching(512),
-    "dynamic sequence": lambda: dynamic_bert(4, 256, 4, (1, 32, 128)),
+    "unbounded sequence": lambda: dynamic_bert(4, 256, 4, (1, 32, 128)),
+    "bounded sequence": lambda: bounded(dynamic_bert(4, 256, 4, (1, 32, 128))),
 }

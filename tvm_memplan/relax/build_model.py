@@ -45,14 +45,9 @@ def build(
     tir_pipeline: str = "default",
     exec_mode: str = "bytecode",
 ) -> Built:
-    """Build a model with its memory planned; other parameters and errors as for `tvm_memplan.relax.plan`.
+    """Build a model with its memory planned; parameters and errors as for `tvm_memplan.relax.plan`.
 
-    Parameters
-    ----------
-    params : mapping of str to list or None
-        As for `tvm.relax.build`.
-    tir_pipeline, exec_mode : str
-        As for `tvm.relax.build`.
+    `params`, `tir_pipeline` and `exec_mode` are those of `tvm.relax.build`.
     """
     from tvm import relax
 

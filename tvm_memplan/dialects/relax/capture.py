@@ -87,6 +87,7 @@ class _Reader:
     taken: set[str] = field(default_factory=set)
     one: dict[str, str] = field(default_factory=dict)  # the results of two branches that became one
     names: dict[str, int] = field(default_factory=dict)
+    called: dict[str, int] = field(default_factory=dict)  # how often, so that steps have names of their own
     all_left: str = ""
     viewed: set[str] = field(default_factory=set)  # what has a view that may begin elsewhere
 
@@ -301,7 +302,9 @@ class _Reader:
             self._keep(leaves_of(arguments), f"{call.operator} may keep it")
         if call.function:
             self.calls.append(KernelCall(self.steps, call.function, tuple(leaves(a) for a in arguments)))
-        nodes = self._step(call.operator, self._read(call, arguments), self._written(call, arguments))
+        count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
+        label = call.operator if count == 1 else f"{call.operator}#{count}"
+        nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))
         made = NOTHING
         if call.returns:
             made = self._outside(var.name, expr.ty, Kind.ACTIVATION, RUN_TIME)

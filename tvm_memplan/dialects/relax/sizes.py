@@ -125,7 +125,7 @@ def variables(expression: Any) -> tuple[Any, ...]:
 
 
 def _show(shape: Sequence[Any]) -> str:
-    return f"[{', '.join(str(dim) for dim in shape)}]"
+    return f"[{', '.join(str(int(dim) if isinstance(dim, tirx.IntImm) else dim) for dim in shape)}]"
 
 
 def _analyzer(bounds: Mapping[Any, int]) -> Any:
