@@ -2,6 +2,7 @@
 
 from tvm_memplan.relax.buckets import Bucket, buckets, buckets_text
 from tvm_memplan.relax.build_model import Built, build
+from tvm_memplan.relax.frontends import read_model
 from tvm_memplan.relax.pipeline import pipeline
 from tvm_memplan.relax.plan_model import PlannedModel, plan
 from tvm_memplan.transform.plan_block_memory import PlanBlockMemory
@@ -16,4 +17,5 @@ __all__ = [
     "build",
     "pipeline",
     "plan",
+    "read_model",
 ]

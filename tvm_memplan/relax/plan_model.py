@@ -9,10 +9,10 @@ from typing import Any
 from tvm_memplan.budget import BoardPools, chosen_pools
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput, MemPlanError
-from tvm_memplan.planning.model import Plan, Pool
+from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.pipeline import known_target, pipeline
 from tvm_memplan.report.memory import MemoryReport
-from tvm_memplan.transform.graph_plan import GraphPlan, Planner
+from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import ModulePlan
 
@@ -29,14 +29,29 @@ class PlannedModel:
         Which that is: ``main``, or the only one, or the one that needs most.
     reports : mapping of str to MemoryReport
         The figures of every function.
-    plan : Plan
-        The judged plan of the main function.
+    graph : GraphPlan
+        The judged plan of the main function, with what it was made from.
+    notes : tuple of str
+        What the reader must know, whatever the plan; the report has these and those of the plan.
     """
 
     report: MemoryReport
     function: str
     reports: Mapping[str, MemoryReport]
-    plan: Plan
+    graph: GraphPlan
+    notes: tuple[str, ...]
+
+    def again(self, pools: Sequence[Pool], weight_pools: Sequence[Pool], planner: Planner) -> MemoryReport:
+        """Plan the main function once more, into other pools, without lowering anything again."""
+        made = plan_graph(
+            self.graph.graph,
+            pools,
+            planner,
+            weight_pools=weight_pools,
+            callees=self.graph.callees,
+            slots=self.graph.slots,
+        )
+        return replace(made.report(self.report.target, self.notes), model=self.report.model)
 
 
 USUAL = BoardPools(DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS)
@@ -135,13 +150,10 @@ class Line:
         name = main_function(functions)
         target = str(self.target.kind.name)
         reports = {other: made.report(target, notes) for other, made in functions.items()}
-        report = replace(reports[name], model=model or name)
-        others = tuple(
-            f"function {other} needs {made.own_bytes:,} B by itself"
-            for other, made in functions.items()
-            if other != name
-        )
-        return PlannedModel(replace(report, notes=(*report.notes, *others)), name, reports, functions[name].plan)
+        others = (f"function {f} needs {made.own_bytes:,} B by itself" for f, made in functions.items() if f != name)
+        told = (*notes, *others)
+        report = replace(functions[name].report(target, told), model=model or name)
+        return PlannedModel(report, name, reports, functions[name], told)
 
 
 def main_function(functions: Mapping[str, GraphPlan]) -> str:

@@ -59,6 +59,8 @@ class GraphPlan:
         Where tensors of unknown sizes lie.
     left_alone : tuple of LeftAlone
         What stays at the run time's, and why.
+    callees : Callees
+        What was known of the functions that are called.
     slots : bool
         Whether every tensor starts at offset 0 of the storage of its slot.
     """
@@ -68,7 +70,8 @@ class GraphPlan:
     plan: Plan
     symbolic: tuple[SymbolicArena, ...]
     left_alone: tuple[LeftAlone, ...]
-    slots: bool = False
+    callees: Callees
+    slots: bool
 
     @property
     def arenas(self) -> dict[str, int]:
@@ -153,7 +156,7 @@ def plan_graph(
 
     made, plan = _best(graph, callees, planned)
     symbolic, left = symbolic_arenas(graph, slots)
-    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), slots)
+    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots)
 
 
 def _best(
@@ -206,7 +209,7 @@ def _planned(problem: Problem, planner: Planner) -> Plan:
 
 
 def _in_slots(problem: Problem, planner: Planner) -> Plan:
-    if planner not in ("auto", "colour"):
+    if isinstance(planner, str) and planner not in ("auto", "colour"):
         raise BadInput(f"this device needs a storage per slot, which planner {planner!r} cannot give: use 'auto'")
     plan = Plan(problem, tuple(stacked(Conflicts(problem))), "slots")
     check_plan(plan)
