@@ -98,8 +98,9 @@ class GraphPlan:
         }
         found: dict[str, None] = {}
         for call in self.graph.calls:
-            here = [spans[name] for names in call.arguments for name in sorted(names) if name in spans]
-            if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(dict.fromkeys(here), 2)):
+            # One tensor may be several arguments, which is for whoever made the call to answer for.
+            here = {name: spans[name] for names in call.arguments for name in names if name in spans}
+            if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(here.values(), 2)):
                 found[call.function] = None
         return tuple(found)
 

@@ -93,8 +93,11 @@ def graph_problem(
         if tensor.size.bytes is not None:
             add(Alloc(name, tensor.size.bytes, kind=Kind.OUTPUT), (Pool(CALLER),))
     fixed = {name: tensor for name, tensor in graph.tensors.items() if tensor.size.bytes is not None}
+    steps = _steps_of(graph.body)
     for name, tensor in fixed.items():
-        add(Alloc(name, tensor.size.bytes, ALIGNMENT, tensor.scope, Kind.ACTIVATION), _homes(tensor, pools))
+        # What one call alone touches is its scratch.
+        kind = Kind.ACTIVATION if steps.get(name, 0) > 1 else Kind.WORKSPACE
+        add(Alloc(name, tensor.size.bytes, ALIGNMENT, tensor.scope, kind), _homes(tensor, pools))
     extra = _extra(graph, callees)
     for alloc in extra.values():
         add(alloc, (Pool(SCRATCH if alloc.buffer.endswith(_SCRATCH) else RUN_TIME),))
@@ -121,6 +124,19 @@ def graph_problem(
     )
     problem = Problem(buffers, tuple(used), in_place=in_place)
     return GraphProblem(problem, liveness.steps, {name: candidates[name][0].name for name in fixed})
+
+
+def _steps_of(nodes: Iterable[Node]) -> dict[str, int]:
+    """How many steps touch each name."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, Branch):
+            more = _steps_of((*node.then, *node.orelse))
+        else:
+            more = dict.fromkeys((*node.reads, *node.writes), 1) if isinstance(node, Step) else {}
+        for name, count in more.items():
+            found[name] = found.get(name, 0) + count
+    return found
 
 
 def arena_name(device: int, scope: str) -> str:
