@@ -76,14 +76,14 @@ def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
 
 
 def _read_tflite(path: Path, data: bytes) -> Any:
+    if data[4:8] != b"TFL3":
+        raise BadInput(f"{path}: not a TFLite model: it does not say TFL3 at byte 4")
     try:
         import tflite
     except ImportError as error:
         raise MissingDependency("reading TFLite models needs: pip install 'tvm-memplan[relax]'") from error
     from tvm.relax.frontend.tflite import from_tflite
 
-    if data[4:8] != b"TFL3":
-        raise BadInput(f"{path}: not a TFLite model: it does not say TFL3 at byte 4")
     return _by_front_end(path, "TFLite", lambda: from_tflite(tflite.Model.GetRootAsModel(data, 0)))
 
 
