@@ -13,10 +13,10 @@ import numpy as np
 from tests.relax.running import finished, lowered, plans, run
 from tvm_memplan.relax import PlanBlockMemory, read_model
 
-#: Package, file in it, the name of its input; and sides that its strides divide.
+#: Package, file in it, the name of its input, and the sides of an image: those that its anchors are for, or small.
 MODELS = {
     "PP-OCRv4 detection": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", "x", 64),
-    "nudenet 320n": ("nudenet", "320n.onnx", "images", 64),
+    "nudenet 320n": ("nudenet", "320n.onnx", "images", 320),
 }
 
 
