@@ -9,14 +9,16 @@ pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 pytest.importorskip("onnx", reason="needs onnx")
 
 import numpy as np
+import tvm
 
-from tests.relax.running import finished, lowered, plans, run
+from tests.relax.running import finished, lowered, run
 from tvm_memplan.relax import PlanBlockMemory, read_model
 
-#: Package, file in it, the name of its input, and the sides of an image: those that its anchors are for, or small.
+#: Package, file in it, the name of its input, and the shape of that.
 MODELS = {
-    "PP-OCRv4 detection": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", "x", 64),
-    "nudenet 320n": ("nudenet", "320n.onnx", "images", 320),
+    "PP-OCRv4 detection": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", "x", (1, 3, 64, 64)),
+    "PP-OCR direction": ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx", "x", (1, 3, 48, 192)),
+    "nudenet 320n": ("nudenet", "320n.onnx", "images", (1, 3, 320, 320)),
 }
 
 
@@ -33,16 +35,20 @@ def path_of(package, file):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_real_models_compute_the_same_bits(name):
-    package, file, given, side = MODELS[name]
-    module = read_model(path_of(package, file), {given: (1, 3, side, side)})
-    pool = plans(module)["main"].report().pool("arena")
+    package, file, given, shape = MODELS[name]
+    module = lowered(read_model(path_of(package, file), {given: shape}))
+    try:
+        usual = finished(module, lambda module: module, spy=False)
+    except tvm.error.InternalError as error:
+        pytest.skip(f"TVM cannot build it, planned or not: {str(error).splitlines()[0]}")
+    found = []
+    ours = finished(module, PlanBlockMemory(look=found.append), spy=False)
+    pool = found[0].functions["main"].report().pool("arena")
     assert pool.planned == pool.bound
-    low = lowered(module)
-    builds = [finished(low, plan, spy=False) for plan in (lambda module: module, PlanBlockMemory())]
     results = []
     for seed in (1, 2, 3):
-        x = np.random.default_rng(seed).random((1, 3, side, side), dtype="float32")
-        usual, ours = ([a.tobytes() for a in run(build, [x])[0]] for build in builds)
-        assert usual == ours
-        results.append(ours)
+        x = np.random.default_rng(seed).random(shape, dtype="float32")
+        expected, got = ([a.tobytes() for a in run(build, [x])[0]] for build in (usual, ours))
+        assert expected == got
+        results.append(got)
     assert results[0] != results[1]

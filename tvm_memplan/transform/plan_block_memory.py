@@ -48,10 +48,10 @@ def PlanBlockMemory(
         Where weights are counted; they are not placed.
     lift : bool
         Whether kernels are handed the scratch that they would allocate for themselves, so that it is planned, too.
-        Only for CPUs, whatever is asked for.
+        Only where the target of the context is a CPU, whatever is asked for.
     in_place : bool
         Whether kernels are looked into, where the plan gets smaller by it: then outputs may take the bytes of dying
-        inputs, where each element is proved to be read before it is written.
+        inputs, where each element is proved to be read before it is written. Only for CPUs, too.
     look : callable or None
         Is shown the plans that are about to be written; with it, the scratch that stays in kernels is counted, too.
 

@@ -19,7 +19,7 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
-from tvm_memplan.dialects.relax.workspace import flattened, kernels_of
+from tvm_memplan.dialects.relax.workspace import flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.tirx import capture
 from tvm_memplan.planning.trace import Branch, Loop, Node, Step, restricted
 
@@ -68,7 +68,12 @@ class KernelBody:
 
 
 def kernel_bodies(module: Any) -> dict[str, KernelBody]:
-    """The bodies of the kernels in a module that can be followed, by name, for the target of the context."""
+    """The bodies of the kernels in a module that can be followed, by name, for the target of the context.
+
+    Only for CPUs: what runs in a device launch is promised not to overlap, whatever a kernel says.
+    """
+    if not for_cpu(module):
+        return {}
     kernels = kernels_of(module)
     return {name: body for name, f in flattened(kernels).items() if (body := _body(f, name)) is not None}
 

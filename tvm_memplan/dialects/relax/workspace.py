@@ -51,8 +51,7 @@ def lift_workspace(module: Any) -> Any:
 
     The target is that of the context; for others than CPUs the module is returned as it is.
     """
-    target = tvm.target.Target.current(allow_none=True)
-    if target is None or str(target.kind.name) not in _CPU or module.global_infos.get("vdevice"):
+    if not for_cpu(module):
         return module
     kernels = kernels_of(module)
     called = _only_called(module, set(kernels))
@@ -61,6 +60,12 @@ def lift_workspace(module: Any) -> Any:
     if not lifted:
         return module
     return _with_lifted(module, lifted)
+
+
+def for_cpu(module: Any) -> bool:
+    """Whether all kernels of a module are for the target of the context, and that is a CPU."""
+    target = tvm.target.Target.current(allow_none=True)
+    return target is not None and str(target.kind.name) in _CPU and not module.global_infos.get("vdevice")
 
 
 def kernels_of(module: Any) -> dict[str, Any]:
