@@ -17,7 +17,6 @@ from tvm_memplan.relax import PlanBlockMemory, read_model
 #: Package, file in it, the name of its input, and the shape of that.
 MODELS = {
     "PP-OCRv4 detection": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", "x", (1, 3, 64, 64)),
-    "PP-OCR direction": ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx", "x", (1, 3, 48, 192)),
     "nudenet 320n": ("nudenet", "320n.onnx", "images", (1, 3, 320, 320)),
 }
 
