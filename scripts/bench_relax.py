@@ -4,7 +4,8 @@ Prints one row per model and pipeline (TVM's default, and its CPU pipeline, whic
 
 - *naive*, *TVM*, *ours*, *bound*: tensors between kernels, without inputs, outputs and weights; the bound is that of
   tensors which may not share in place, nor with anything that is alive at one call;
-- *scratch*: the most that a kernel allocates for itself, which is in nobody's plan on TVM;
+- *scratch*: the most that a kernel allocates for itself, which is in nobody's plan on TVM; *and more* where some of it
+  has no constant size, which stays in the kernel and is counted nowhere;
 - *TVM, all* and *ours, all*: with the scratch. Ours has it in the arena;
 - *time*: inference, ours divided by TVM's, the median of runs that take turns.
 
@@ -92,6 +93,8 @@ def measure(name, network, fused, pipeline, timed):
     row = [
         "-" if size is None else f"{size:,}" for size in (naive, tvm_bytes, ours, bound, scratch, together, everything)
     ]
+    if any(known.unknown for known in kernels.values()):
+        row[4] += " and more"
     row.append(f"{1 - everything / together:.1%}")
     told = in_a_process_of_its_own(name, fused) if timed else "-"
     same = told != "differs"
