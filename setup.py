@@ -31,6 +31,8 @@ EXTRAS_REQUIRE = {
     "relax": [
         "apache-tvm>=0.25,<0.28",
         "apache-tvm-ffi>=0.1.14.post0,<0.1.15",
+        "onnx>=1.15,<=1.18.0",
+        "tflite==2.18.0",
     ],
     # The cost models of TVM's schedule search; apart for its size. Beyond xgboost they import only what TVM declares.
     "tune": ["xgboost>=1.7"],

@@ -18,12 +18,12 @@ LAYERS = (
     {"boards", "report"},
     {"budget", "dialects"},
     {"export", "transform"},
-    {"analysis", "relay"},
+    {"analysis", "relax", "relay"},
     {"cli"},
     {"__main__"},
 )
 #: The parts that may import TVM. In `budget` and `cli` its place is behind the driver.
-WITH_TVM = {"analysis", "dialects", "relay", "transform"}
+WITH_TVM = {"analysis", "dialects", "relax", "relay", "transform"}
 
 
 def part_of(path):

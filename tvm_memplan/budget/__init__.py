@@ -15,7 +15,16 @@ decides it.
 from tvm_memplan.budget.explain import explain, raise_over_budget
 from tvm_memplan.budget.json import verdict_fields
 from tvm_memplan.budget.judge import judge_budget
-from tvm_memplan.budget.pools import BoardPools, Reserve, Reserves, plan_for, pools_for, usable_regions, with_reserves
+from tvm_memplan.budget.pools import (
+    BoardPools,
+    Reserve,
+    Reserves,
+    chosen_pools,
+    plan_for,
+    pools_for,
+    usable_regions,
+    with_reserves,
+)
 from tvm_memplan.budget.text import verdict_text
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 
@@ -25,6 +34,7 @@ __all__ = [
     "Reserve",
     "Reserves",
     "Verdict",
+    "chosen_pools",
     "explain",
     "judge_budget",
     "plan_for",

@@ -83,6 +83,27 @@ def pools_for(board: Board, reserve: Reserves = 0, *, external: bool = False, me
     )
 
 
+def chosen_pools(
+    pools: Sequence[Pool] | None,
+    weight_pools: Sequence[Pool] | None,
+    board: Board | None,
+    reserve: Reserve | int,
+    usual: BoardPools,
+) -> BoardPools:
+    """Return the pools that a driver's options name: given ones, those of a board, or the usual ones.
+
+    Raises
+    ------
+    BadInput
+        Both a board and pools are given, or the reserve is too large.
+    """
+    if board is None:
+        return BoardPools(tuple(pools or usual.activations), tuple(weight_pools or usual.weights))
+    if pools is not None or weight_pools is not None:
+        raise BadInput("give either a board or pools, not both")
+    return pools_for(board, reserve)
+
+
 def plan_for(pools: BoardPools, plan: Callable[[BoardPools], MemoryReport]) -> MemoryReport:
     """Plan into `pools`, or, where that fails, into the preferred ones as if they were large enough.
 

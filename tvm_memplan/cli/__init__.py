@@ -1,4 +1,4 @@
-"""The command line, a file per command: ``tvm-memplan check | plan | show | diff | suggest | convert | export | boards``.
+"""The command line, a file per command: ``tvm-memplan check``, ``plan``, ``show``, ``diff``, ``export`` and others.
 
 Nothing heavy (TVM, numba) is imported before a command needs it, so that ``--help`` answers at once.
 Exit codes: 0 for what fits or is fine, 1 for what does not fit, 2 for bad input, 3 for a fault of ours,

@@ -18,8 +18,8 @@ from tvm_memplan.budget import (
     verdict_text,
 )
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import Model
-from tvm_memplan.cli.options import Once, add_json, add_planner, check_planner, reserve
+from tvm_memplan.cli.models import open_model
+from tvm_memplan.cli.options import Once, add_dimensions, add_json, add_planner, check_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.memory import MemoryReport
@@ -35,7 +35,7 @@ SAYS = "Does a model fit a board: by how much, and what holds the peak?"
 def add(commands: Commands) -> argparse.ArgumentParser:
     """Add the command to the parser."""
     parser = commands.add_parser("check", help=SAYS, description=SAYS)
-    parser.add_argument("model", metavar="MODEL", help="a .tflite or .onnx file, or a Relay module as text or JSON")
+    parser.add_argument("model", metavar="MODEL", help="a .tflite, .onnx or .pt2 file, or a TVM module as text or JSON")
     parser.add_argument("--board", required=True, metavar="NAME|FILE.toml", help="see `tvm-memplan boards`")
     parser.add_argument(
         "--reserve",
@@ -47,6 +47,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     )
     parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
     parser.add_argument("--target", help="TVM target (default: C for a microcontroller)")
+    add_dimensions(parser)
     add_planner(parser)
     add_json(parser, "verdict and report")
     parser.set_defaults(run=run)
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     board = load_board(options.board)
     pools = pools_for(board, options.reserve, external=options.external)
     check_planner(options.planner)
-    model = Model(options.model, options.target)
+    model = open_model(options.model, options.target, dict(options.shape), dict(options.bound))
 
     def plan(pools: BoardPools) -> MemoryReport:
         return model.plan(pools, options.planner, options.time_limit)

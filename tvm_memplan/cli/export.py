@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
             made, device, verdict = for_board(read.mod, read.params, how, board, kept, **use)
         report = made.report
     except DoesNotFit:
-        model = Model(options.model, options.target, how.io_in_pool)
+        model = Model(options.model, options.target, {}, how.io_in_pool)
         with progress(f"planning {options.model}"):
             report = plan_for(
                 pools_for(board, kept, **use), lambda pools: model.plan(pools, options.planner, options.time_limit)

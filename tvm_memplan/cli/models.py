@@ -1,18 +1,19 @@
-"""Models from files, through the Relay driver, which is imported only when a model is to be read.
+"""Models from files, through the driver of the TVM that is installed, which is imported only when one is to be read.
 
 A model is lowered once, which takes seconds, and then planned into as many sets of pools as it takes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
-from tvm_memplan.dialects.line import require_relay_line
+from tvm_memplan.dialects.line import RELAX, installed_line, require_relay_line
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
 from tvm_memplan.report.memory import MemoryReport
@@ -20,8 +21,48 @@ from tvm_memplan.report.memory import MemoryReport
 _ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
 
 
+class Planned(Protocol):
+    """A model that was read and lowered."""
+
+    def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
+        """Plan into `pools`; `DoesNotFit` when they are too small."""
+
+
+def open_model(
+    path: str, target: str | None, shapes: Mapping[str, tuple[int, ...]], bounds: Mapping[str, int]
+) -> Planned:
+    """Read a model and lower it, with the TVM that is installed.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    target : str or None
+        What it is lowered for; None is C that serves every core.
+    shapes : mapping of str to tuple of int
+        Shapes of inputs that the file leaves open.
+    bounds : mapping of str to int
+        Upper bounds of dimensions, which TVM 0.19 does not have.
+    """
+    require_file(path)
+    if installed_line() == RELAX:
+        from tvm_memplan.cli.relax_models import RelaxModel
+
+        return RelaxModel(path, target, shapes, bounds)
+    if bounds:
+        raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
+    return Model(path, target, shapes)
+
+
+def require_file(path: str) -> None:
+    """Raise BadInput unless there is a file."""
+    if not Path(path).is_file():
+        what = "is no ordinary file" if path and Path(path).exists() else "no such file"
+        raise BadInput(f"{path or repr(path)}: {what}")
+
+
 class Model:
-    """A model that was read and lowered.
+    """A model that was read and lowered by Relay.
 
     Parameters
     ----------
@@ -30,14 +71,15 @@ class Model:
     target : str or None
         What it is lowered for; None is the C that `tvm_memplan.relay.micro_config` writes, which serves every core:
         nothing in it is Arm's own. Where the interface is C, inputs and outputs are planned into the pools, too.
+    shapes : mapping of str to tuple of int
+        Shapes of inputs that the file leaves open.
     io_in_pool : bool
         False leaves inputs and outputs to the caller in any case.
     """
 
-    def __init__(self, path: str, target: str | None, io_in_pool: bool = True) -> None:
-        if not Path(path).is_file():
-            what = "is no ordinary file" if path and Path(path).exists() else "no such file"
-            raise BadInput(f"{path or repr(path)}: {what}")
+    def __init__(
+        self, path: str, target: str | None, shapes: Mapping[str, tuple[int, ...]], io_in_pool: bool = True
+    ) -> None:
         relay = driver()
         from tvm_memplan.relay.targets import configuration_for
         from tvm_memplan.relay.trial import try_target
@@ -47,7 +89,7 @@ class Model:
             with progress(f"trying {target}"):
                 try_target(config.target)
         with progress(f"reading {path}"), quiet():
-            model = relay.read_model(path)
+            model = relay.read_model(path, shapes)
         with progress(f"lowering {path} for {config.target}"), quiet():
             made = relay.plan(
                 model.mod,

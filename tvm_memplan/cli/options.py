@@ -51,6 +51,26 @@ def check_planner(name: str) -> None:
         raise BadInput(f"no planner is called {name!r}; {hint}there are {', '.join(PLANNERS)}")
 
 
+def add_dimensions(parser: argparse.ArgumentParser) -> None:
+    """Add ``--shape`` and ``--bound``."""
+    parser.add_argument(
+        "--shape",
+        type=shape,
+        action="append",
+        default=[],
+        metavar="NAME=D,D,...",
+        help="the shape of an input that an ONNX model leaves open",
+    )
+    parser.add_argument(
+        "--bound",
+        type=bound,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="the largest value of a dimension that the model leaves open (apache-tvm 0.27)",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--json``."""
     parser.add_argument("--json", metavar="OUT", help=f"write {what} to this file as JSON")
@@ -73,6 +93,23 @@ def alignment(text: str) -> int:
     if read & (read - 1):
         raise argparse.ArgumentTypeError(f"{text!r} is not a power of two")
     return read
+
+
+def shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """Read ``NAME=D,D,...``."""
+    name, named, numbers = text.rpartition("=")
+    dims = numbers.split(",")
+    if not name or not named or not all(dim.isdecimal() and int(dim) for dim in dims):
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write NAME=D,D,... with numbers of 1 or more")
+    return name, tuple(int(dim) for dim in dims)
+
+
+def bound(text: str) -> tuple[str, int]:
+    """Read ``NAME=N``."""
+    name, named, number = text.partition("=")
+    if not name or not named or not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no bound; write NAME=N with a number of 1 or more")
+    return name, int(number)
 
 
 def seconds(text: str) -> float:

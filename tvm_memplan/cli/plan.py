@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_text
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import Model
-from tvm_memplan.cli.options import add_json, add_planner, alignment, check_planner, size
+from tvm_memplan.cli.models import open_model
+from tvm_memplan.cli.options import add_dimensions, add_json, add_planner, alignment, check_planner, size
 from tvm_memplan.cli.problems import ProblemFile
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
@@ -33,9 +33,10 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument(
         "file",
         metavar="PROBLEM|MODEL",
-        help="minimalloc CSV, a problem or plan of ours as JSON, PyPTO JSON, .tflite, .onnx, or a Relay module as text "
-        "or JSON",
+        help="minimalloc CSV, a problem or plan of ours as JSON, PyPTO JSON, .tflite, .onnx, .pt2, or a Relay or Relax "
+        "module as text or JSON",
     )
+    add_dimensions(parser)
     add_planner(parser)
     parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
     parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
@@ -54,10 +55,13 @@ def run(options: argparse.Namespace) -> int:
         raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
     if options.target is not None and problem_file:
         raise BadInput(f"--target is for models, and {options.file} is a problem file")
+    if (options.shape or options.bound) and problem_file:
+        raise BadInput(f"--shape and --bound are for models, and {options.file} is a problem file")
     if options.output and Path(options.output).suffix.lower() not in (".csv", ".json"):
         raise BadInput(f"-o {options.output}: offsets are written as .csv or .json, by the end of the name")
     check_planner(options.planner)
-    source = ProblemFile(options.file) if problem_file else Model(options.file, options.target)
+    shapes, bounds = dict(options.shape), dict(options.bound)
+    source = ProblemFile(options.file) if problem_file else open_model(options.file, options.target, shapes, bounds)
     if isinstance(source, ProblemFile) and source.own_pools and (options.capacity or options.align > 1):
         raise BadInput(f"{options.file} brings its own pools, so --capacity and --align have nothing to say")
     board = _arena(options.capacity, options.align) if options.capacity else None

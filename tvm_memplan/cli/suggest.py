@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import Model
+from tvm_memplan.cli.models import Model, require_file
 from tvm_memplan.cli.options import add_json, check_planner, seconds
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
@@ -46,7 +46,9 @@ def run(options: argparse.Namespace) -> int:
     check_planner(options.planner)
     from tvm_memplan.budget.suggest import advice_fields, advice_text, suggest
 
-    problem = read_problem(options.file) if problem_file else Model(options.file, options.target).problem
+    if not problem_file:
+        require_file(options.file)
+    problem = read_problem(options.file) if problem_file else Model(options.file, options.target, {}).problem
     with progress(f"trying what would make the plan of {options.file} smaller"):
         advice = suggest(problem, planner=options.planner, time_limit=options.time_limit, longer=options.longer)
     if options.json:

@@ -43,6 +43,28 @@ def require_relay_line(what: str) -> None:
     os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 
+def relax_dialect() -> ModuleType:
+    """Return the reader and writer of Relax functions.
+
+    Raises
+    ------
+    MissingDependency
+        When there is no TVM, or it is of the Relay line; the message names the extra to install.
+    UnsupportedIR
+        When the installed TVM's Relax cannot be read.
+    """
+    line = installed_line()
+    if line != RELAX:
+        has = "" if line is None else ", and the TVM installed here is planned through Relay"
+        raise MissingDependency(
+            f"planning Relax needs apache-tvm 0.27{has}: in an environment of its own, pip install 'tvm-memplan[relax]'"
+        )
+    tir_dialect()
+    from tvm_memplan.dialects import relax
+
+    return relax
+
+
 def tir_dialect() -> ModuleType:
     """Return the reader and writer of the installed line's tensor IR: a module with `capture` and `rewrite`.
 

@@ -29,7 +29,8 @@ The two bodies of a branch are different steps, so their own buffers never meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 from tvm_memplan.errors import BadTrace
@@ -131,7 +132,9 @@ class _Walk:
         self.places: list[_Place] = []
         self.roots: dict[str, str] = {}
 
-    def body(self, nodes: Iterable[Node], names: dict[str, _Place], loops: list[_Span], written: set[_Place]) -> None:
+    def body(
+        self, nodes: Iterable[Node], names: MutableMapping[str, _Place], loops: list[_Span], written: set[_Place]
+    ) -> None:
         """Read one body; `names` and `written` (what is written for sure since its allocation) are updated."""
         own: dict[str, _Place] = {}
         for node in nodes:
@@ -172,14 +175,16 @@ class _Walk:
             raise BadTrace(f"{name!r} is live in or live out, but is never allocated")
         return [place for place in self.places if place.alloc.buffer == self.roots[name]]
 
-    def _inner(self, nodes: Iterable[Node], names: dict[str, _Place], loops: list[_Span], written: set[_Place]) -> None:
-        inside = dict(names)
+    def _inner(
+        self, nodes: Iterable[Node], names: MutableMapping[str, _Place], loops: list[_Span], written: set[_Place]
+    ) -> None:
+        # What is bound inside is kept apart: copying all names for each of thousands of loops would take its time.
+        inside = ChainMap[str, _Place]({}, names)
         self.body(nodes, inside, loops, written)
+        bound = {name: place for name, place in inside.maps[0].items() if name not in names}
         # Storage ends with its body; an alias made in there of something outer goes on.
-        visible = set(names.values())
-        for name, place in inside.items():
-            if name not in names and place in visible:
-                names[name] = place
+        visible = set(names.values()) if bound else set()
+        names.update((name, place) for name, place in bound.items() if place in visible)
 
     def _step(self, step: Step, names: Mapping[str, _Place], loops: tuple[_Span, ...], written: set[_Place]) -> None:
         now = len(self.steps)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Union
 
+from tvm_memplan import budget
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
@@ -156,18 +157,12 @@ def plan_lowered(
     return PlannedModel(report, result, config, made.notes, made.traffic)
 
 
-def chosen_pools(
-    pools: Pools | None, weight_pools: Pools | None, board: Any, reserve: Any
-) -> tuple[tuple[Pool, ...], tuple[Pool, ...]]:
+def chosen_pools(pools: Pools | None, weight_pools: Pools | None, board: Any, reserve: Any) -> budget.BoardPools:
     """The activation and weight pools that the options name."""
-    if board is not None:
-        if pools is not None or weight_pools is not None:
-            raise BadInput("give either a board or pools, not both")
-        from tvm_memplan.budget import pools_for
-
-        of_board = pools_for(board, reserve)
-        return of_board.activations, of_board.weights
-    return as_pools(pools or DEFAULT_POOLS), as_pools(weight_pools or DEFAULT_WEIGHT_POOLS, "weight_pools")
+    usual = budget.BoardPools(DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS)
+    activations = None if pools is None else as_pools(pools)
+    weights = None if weight_pools is None else as_pools(weight_pools, "weight_pools")
+    return budget.chosen_pools(activations, weights, board, reserve, usual)
 
 
 def checked_configuration(target: Any, executor: Any, runtime: Any, io_in_pool: bool) -> Configuration:

@@ -13,11 +13,12 @@ allocations are captured as fresh.
 
 from tvm_memplan.dialects.tirx.capture import capture
 from tvm_memplan.dialects.tirx.passes import function_pass, is_lowered, shared_limit
-from tvm_memplan.dialects.tirx.pipeline import register_standard_pipeline
+from tvm_memplan.dialects.tirx.pipeline import before_storage_rewrite, register_standard_pipeline
 from tvm_memplan.dialects.tirx.rewrite import rewrite
 from tvm_memplan.dialects.tirx.textures import rewrite_textures
 
 __all__ = [
+    "before_storage_rewrite",
     "capture",
     "function_pass",
     "is_lowered",

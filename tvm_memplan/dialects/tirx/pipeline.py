@@ -48,6 +48,32 @@ def register_standard_pipeline(name: str, passes: Sequence[Any], shared: Sequenc
     tirx.register_tir_pipeline(name, FunctionType(default_s_tir_pipeline.__code__, names))
 
 
+def before_storage_rewrite(module: Any, after: Sequence[Any] = ()) -> Any:
+    """A module of PrimFuncs after all of TVM's ``s_tir`` passes that come before StorageRewrite, and then `after`.
+
+    The target is that of the context.
+    """
+    place = tvm.transform.Sequential([])
+
+    def cut(passes: Sequence[Any]) -> Any:
+        at = next((i for i, one in enumerate(passes) if one.same_as(place)), len(passes))
+        return tvm.transform.Sequential([*passes[:at], *after])
+
+    transform = _Substitute(tirx.transform, StorageRewrite=lambda: place)
+    sequential = _Substitute(tvm.ir, transform=_Substitute(tvm.ir.transform, Sequential=cut))
+    names = {
+        **default_s_tir_pipeline.__globals__,
+        "tirx": _Substitute(tirx, transform=transform),
+        "tvm": _Substitute(tvm, ir=sequential),
+    }
+    lower, *_ = FunctionType(default_s_tir_pipeline.__code__, names)()
+    # Whoever switches StorageRewrite off still wants the passes up to its place, and no others.
+    around = tvm.transform.PassContext.current()
+    config = {**dict(around.config.items()), "tirx.disable_storage_rewrite": False}
+    with tvm.transform.PassContext(config=config):
+        return lower(module)
+
+
 class _Substitute:
     """A module with some of its names standing for something else."""
 

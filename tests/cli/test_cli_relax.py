@@ -1,0 +1,69 @@
+"""The commands with models of the Relax line."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.needs_relax
+
+NET = """
+@I.ir_module
+class Net:
+    @R.function
+    def main(x: R.Tensor(("n", 64), "float32"), w: R.Tensor((64, 64), "float32")):
+        a = R.nn.relu(R.matmul(x, w))
+        b = R.nn.softmax(R.matmul(a, w), axis=-1)
+        return b
+"""
+
+
+@pytest.fixture
+def net(tmp_path):
+    (tmp_path / "net.relax").write_text(NET)
+    return "net.relax"
+
+
+def test_a_model_fits_a_board_at_a_bound_of_its_dimensions(run, tmp_path, net):
+    made = run("check", net, "--board", "stm32f746g_disco", "--bound", "n=8", "--json", "out.json")
+    assert "net.relax fits stm32f746g_disco" in made.stdout
+    fields = json.loads((tmp_path / "out.json").read_text())
+    assert fields["verdict"]["fits"] and not fields["report"]["left_alone"]
+    made = run("check", net, "--board", "stm32f746g_disco", "--bound", "n=4096", code=1)
+    assert "net.relax does not fit stm32f746g_disco" in made.stdout
+
+
+def test_what_is_unbounded_is_said_in_a_plan(run, net):
+    made = run("plan", net)
+    assert "unbounded in n" in made.stdout
+    assert "which no function takes: there are n" in run("plan", net, "--bound", "m=8", code=2).stderr
+    assert "'n=' is no bound" in run("plan", net, "--bound", "n=", code=2).stderr
+
+
+def test_a_saved_module_is_read(run, tmp_path):
+    import tvm
+
+    from tests.relax.programs import Sibling
+
+    (tmp_path / "m.json").write_text(tvm.ir.save_json(Sibling))
+    made = run("plan", "m.json", "--capacity", "100", code=1)
+    assert "m.json, planned with auto for c" in made.stdout
+
+
+def test_an_onnx_model_is_read(run, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 16])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 16])
+    nodes = [helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Sqrt", ["a"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    made = run("plan", "m.onnx", "--shape", "x=4,16")
+    assert "m.onnx, planned with auto for c" in made.stdout and "arena" in made.stdout
+    assert "there is no input 'z'; the inputs are x" in run("plan", "m.onnx", "--shape", "z=4", code=2).stderr
+
+
+@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.relax", "m.json", "m.bin"])
+def test_a_model_that_is_none_is_bad_input_that_names_the_file(run, tmp_path, name):
+    (tmp_path / name).write_bytes(b"this is no model")
+    assert name in run("check", name, "--board", "nrf52840dk", code=2).stderr

@@ -1,0 +1,170 @@
+"""In place between kernels: only where it is proved, and with no promise broken."""
+
+import pytest
+
+pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
+
+import numpy as np
+import tvm
+from tvm import relax, tirx
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from tests.relax import programs
+from tests.relax.running import lowered, plans, same_bits
+from tvm_memplan.planning.model import Placement, Plan
+from tvm_memplan.planning.planners import plan as plan_problem
+from tvm_memplan.relax import PlanBlockMemory
+
+
+def written(module):
+    """What the pass makes of a module."""
+    with tvm.target.Target("llvm"):
+        return PlanBlockMemory()(lowered(module))
+
+
+def promises(module):
+    """The kernels that promise that their parameters do not overlap."""
+    return {
+        str(var.name_hint)
+        for var, f in module.functions.items()
+        if isinstance(f, tirx.PrimFunc) and "tirx.noalias" in f.attrs
+    }
+
+
+@I.ir_module
+class Chain:
+    @R.function
+    def main(x: R.Tensor((64,), "float32")):
+        a = R.add(x, x)
+        b = R.exp(a)
+        c = R.sqrt(b)
+        d = R.negative(c)
+        e = R.multiply(d, d)
+        return e
+
+
+def test_a_chain_of_element_wise_kernels_takes_one_tensor():
+    assert plans(Chain)["main"].arenas == {"arena": 256}
+    assert plans(Chain, in_place=False)["main"].arenas == {"arena": 512}
+    assert same_bits(Chain, [[np.linspace(1, 2, 64, dtype="float32") * k] for k in (1, 2, 3)])
+
+
+def test_kernels_whose_arguments_share_bytes_promise_nothing():
+    before, after = lowered(Chain), written(Chain)
+    sharing = set(plans(Chain)["main"].sharing)
+    assert sharing and sharing < promises(before)
+    assert promises(after) == promises(before) - sharing
+
+
+def test_no_promise_is_taken_back_where_sharing_saves_nothing():
+    # The peak is that of the two large ones; the small ones fit beside them without being looked into.
+    @I.ir_module
+    class Large:
+        @R.function
+        def main(x: R.Tensor((64,), "float32"), w: R.Tensor((64, 64), "float32")):
+            large = R.permute_dims(w)
+            more = R.matmul(large, w)
+            s = R.sum(more, axis=1)
+            a = R.add(x, s)
+            b = R.exp(a)
+            c = R.sqrt(b)
+            return c
+
+    assert plans(Large)["main"].sharing == ()
+    assert promises(written(Large)) == promises(lowered(Large))
+
+
+def test_a_tensor_that_a_sibling_still_reads_is_not_overwritten():
+    made = plans(programs.Sibling)["main"]
+    at = {row.name: row.offset for row in made.report().allocations}
+    source = next(r for r in made.report().allocations if r.operator == "add")
+    relu = next(r for r in made.report().allocations if r.operator == "relu")
+    assert at[source.name] != at[relu.name]
+
+
+def test_an_input_is_never_overwritten():
+    module = lowered(Chain)
+    x = np.linspace(1, 2, 64, dtype="float32")
+    from tests.relax.running import finished
+
+    tensor = tvm.runtime.tensor(x)
+    relax.VirtualMachine(finished(module, PlanBlockMemory(), spy=False), tvm.cpu())["main"](tensor)
+    assert tensor.numpy().tobytes() == x.tobytes()
+
+
+@I.ir_module
+class Reversed:
+    """The second kernel reads its input back to front."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def backwards(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.sblock("backwards"):
+                vi = T.axis.remap("S", [i])
+                y[vi] = x[vi] + x[63 - vi]
+
+    @R.function
+    def main(x: R.Tensor((64,), "float32")):
+        cls = Reversed
+        a = R.exp(x)
+        b = R.call_tir(cls.backwards, (a,), out_ty=R.Tensor((64,), "float32"))
+        c = R.negative(b)
+        return c
+
+
+@I.ir_module
+class Twice:
+    """The second kernel writes each element twice, and reads the input each time."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def again(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+        for j, i in T.grid(2, 64):
+            with T.sblock("again"):
+                _vj, vi = T.axis.remap("RS", [j, i])
+                y[vi] = x[vi] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor((64,), "float32")):
+        cls = Twice
+        a = R.exp(x)
+        b = R.call_tir(cls.again, (a,), out_ty=R.Tensor((64,), "float32"))
+        c = R.negative(b)
+        return c
+
+
+@pytest.mark.parametrize("module", [Reversed, Twice], ids=["backwards", "twice"])
+def test_what_is_not_proved_is_not_done_in_place(module):
+    made = plans(module)["main"]
+    assert made.arenas == {"arena": 512} and made.sharing == ()
+    assert same_bits(module, [[np.linspace(0, 1, 64, dtype="float32") * k] for k in (1, 2)])
+
+
+@pytest.mark.parametrize("module", [Reversed, Twice], ids=["backwards", "twice"])
+def test_done_in_place_all_the_same_it_would_show(module, monkeypatch):
+    monkeypatch.setattr("tvm_memplan.transform.graph_plan.check_plan", lambda plan: None)
+
+    def at_zero(problem):
+        made = plan_problem(problem)
+        places = (Placement(p.pool, 0) if p.pool == "arena" else p for p in made.placements)
+        return Plan(problem, tuple(places))
+
+    inputs = [[np.linspace(0, 1, 64, dtype="float32")]]
+    assert not same_bits(module, inputs, PlanBlockMemory(at_zero))
+
+
+def test_a_view_that_may_begin_elsewhere_is_no_reason_to_share():
+    @I.ir_module
+    class Viewed:
+        @R.function
+        def main(x: R.Tensor((64,), "float32")):
+            a = R.exp(x)
+            half = R.memory.view(a, R.shape([32]), R.dtype("float32"), R.prim_value(128))
+            b = R.sqrt(half)
+            c = R.negative(b)
+            return c
+
+    made = plans(Viewed)["main"]
+    rows = {row.operator: row for row in made.report().allocations}
+    assert rows["tir_exp"].offset != rows["tir_sqrt"].offset

@@ -1,0 +1,95 @@
+"""A Relax function as read: what it allocates, what it does, and what stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tvm_memplan.dialects.relax.sizes import TensorSize
+from tvm_memplan.planning.trace import Alloc, Node
+from tvm_memplan.report.memory import LeftAlone
+
+#: Scopes of a `Trace` for what is not in an arena: inputs, outputs and weights; what others allocate at run time.
+CALLER, RUN_TIME = "caller", "run time"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An allocation of the function.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the function.
+    sites : tuple of Var
+        The variables that ``R.builtin.alloc_tensor`` is bound to: one, or one in each branch of an `if`.
+    size : TensorSize
+        How large it is.
+    dtype : str
+        Of its elements.
+    device : int
+        The index of its virtual device.
+    scope : str
+        Its storage scope.
+    """
+
+    name: str
+    sites: tuple[Any, ...]
+    size: TensorSize
+    dtype: str
+    device: int
+    scope: str
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """A call of a function of the module: which step it is, and the allocations behind each tensor argument."""
+
+    step: int
+    function: str
+    arguments: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A Relax function as read.
+
+    Parameters
+    ----------
+    function : str
+        Its name.
+    body : tuple of Node
+        Steps and branches. The allocations are not in it, but for those that both branches of an `if` hand over as one:
+        they have an `Alloc` (without its size) at the start of the first branch.
+    tensors : mapping of str to Tensor
+        What it allocates that may be planned.
+    outputs : mapping of str to Tensor
+        What it allocates and returns.
+    elsewhere : tuple of Alloc
+        Inputs, weights, and what functions that it calls allocate and hand over.
+    returned : frozenset of str
+        Everything that may be behind the function's value.
+    calls : tuple of KernelCall
+        The calls of functions of the module, in order.
+    left_alone : tuple of LeftAlone
+        What stays at the run time's, and why.
+    parameters : frozenset of Var
+        The variables of shapes that are known when the function starts.
+    bounds : mapping of Var to int
+        The upper bounds that it was read with.
+    viewed : frozenset of str
+        What may have a view that begins elsewhere than at its start.
+    """
+
+    function: str
+    body: tuple[Node, ...]
+    tensors: Mapping[str, Tensor]
+    outputs: Mapping[str, Tensor]
+    elsewhere: tuple[Alloc, ...]
+    returned: frozenset[str]
+    calls: tuple[KernelCall, ...]
+    left_alone: tuple[LeftAlone, ...]
+    parameters: frozenset[Any]
+    bounds: Mapping[Any, int]
+    viewed: frozenset[str]

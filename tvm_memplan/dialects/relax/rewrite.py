@@ -1,0 +1,151 @@
+"""Write a plan into a Relax function: storages at its start, tensors at byte offsets in them.
+
+::
+
+    storage = R.memory.alloc_storage(R.shape([131072]), 0, R.str("global"), R.dtype("uint8"))
+    ...
+    at = R.memory.alloc_tensor(storage, 65536, R.shape([128, 128]), R.dtype("float32"), 0)
+    alloc = R.memory.ensure_zero_offset(at)            (left off where the offset is 0)
+
+`ensure_zero_offset` moves the offset into the data pointer, which kernels ask for; on a device whose pointers can be
+computed with, and with offsets that are multiples of 64, it copies nothing. Elsewhere a plan has to give each tensor
+offset 0 in a storage of its slot.
+
+The storages stand first in the function, so they dominate every use, in whatever branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import ir, relax, tirx
+from tvm.relax.expr import _update_type
+
+
+@dataclass(frozen=True)
+class Storage:
+    """One allocation at run time.
+
+    Parameters
+    ----------
+    name : str
+        Of its variable.
+    size : int or PrimExpr
+        Bytes.
+    device : int
+        The index of its virtual device.
+    scope : str
+        Its storage scope.
+    """
+
+    name: str
+    size: Any
+    device: int
+    scope: str
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a tensor lies: the position of its storage in the list of storages, and the offset in it in bytes."""
+
+    storage: int
+    offset: Any
+
+
+def rewrite(function: Any, storages: Sequence[Storage], spots: Mapping[Any, Spot], first: Sequence[Any] = ()) -> Any:
+    """Return the function with its tensors in storages.
+
+    Parameters
+    ----------
+    function : relax.Function
+        Not changed.
+    storages : sequence of Storage
+        What to allocate.
+    spots : mapping of Var to Spot
+        For each variable that is bound to ``R.builtin.alloc_tensor`` and was planned, its place.
+    first : sequence of Call
+        What to call before everything else.
+    """
+    writer = _Writer(spots)
+    head = [writer.bound(f"check{i or ''}", call) for i, call in enumerate(first)]
+    for storage in storages:
+        size = relax.ShapeExpr([storage.size])
+        made = relax.op.memory.alloc_storage(size, storage.device, storage.scope, "uint8")
+        head.append(writer.bound(storage.name, made))
+    writer.storages = [binding.var for binding in head[len(first) :]]
+    body = writer.sequence(function.body)
+    blocks = [relax.BindingBlock(head), *body.blocks] if head else list(body.blocks)
+    whole = relax.SeqExpr(blocks, body.body)
+    _update_type(whole, function.body.ty)
+    return relax.Function(function.params, whole, function.ret_ty, function.is_pure, function.attrs, function.span)
+
+
+class _Writer:
+    def __init__(self, spots: Mapping[Any, Spot]) -> None:
+        self.spots = spots
+        self.storages: list[Any] = []
+        self.builder = relax.BlockBuilder()
+
+    def bound(self, name: str, value: Any) -> Any:
+        """A new variable for `value`."""
+        value = self.builder.normalize(value)
+        return relax.VarBinding(ir.Var(name, value.ty), value)
+
+    def sequence(self, seq: Any) -> Any:
+        blocks = []
+        for block in seq.blocks:
+            bindings = [made for binding in block.bindings for made in self.binding(binding)]
+            kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
+            blocks.append(kind(bindings, block.span))
+        made = relax.SeqExpr(blocks, seq.body, seq.span)
+        _update_type(made, seq.ty)
+        return made
+
+    def binding(self, binding: Any) -> list[Any]:
+        value = binding.value
+        if isinstance(value, relax.If):
+            made = relax.If(value.cond, self.sequence(value.true_branch), self.sequence(value.false_branch), value.span)
+            _update_type(made, value.ty)
+            return [relax.VarBinding(binding.var, made, binding.span)]
+        if binding.var not in self.spots:
+            return [binding]
+        spot = self.spots[binding.var]
+        shape, dtype, device, _ = value.args
+        tensor = relax.op.memory.alloc_tensor(self.storages[spot.storage], spot.offset, shape, dtype, device)
+        if isinstance(spot.offset, int) and spot.offset == 0:
+            return [relax.VarBinding(binding.var, self.builder.normalize(tensor), binding.span)]
+        at = self.bound(f"{binding.var.name}_at", tensor)
+        moved = self.builder.normalize(relax.op.memory.ensure_zero_offset(at.var))
+        return [at, relax.VarBinding(binding.var, moved, binding.span)]
+
+
+def check_function(names: Mapping[Any, int], function: str) -> Any:
+    """A PrimFunc that takes the values of variables and refuses those beyond their bounds.
+
+    Parameters
+    ----------
+    names : mapping of Var to int
+        The largest value of each variable that the plan counted on.
+    function : str
+        The Relax function, for the message.
+    """
+    params = [tirx.Var(str(var.name), "int64") for var in names]
+    checks: list[Any] = []
+    for param, (var, most) in zip(params, names.items()):
+        message = (
+            f"function {function}: {var.name} is larger than its upper bound {most}, for which its memory was planned"
+        )
+        # 0.27's own names for these parameters say another order than the one that it takes them in.
+        within = param <= tirx.IntImm("int64", most)
+        checks.append(tirx.AssertStmt(within, ir.StringImm("ValueError"), [ir.StringImm(message)]))
+    body = tirx.SeqStmt(checks) if len(checks) > 1 else checks[0]
+    return tirx.PrimFunc(params, body).with_attr("tirx.is_host_func", True)
+
+
+def call_of(name: str, function: Any, arguments: Sequence[Any]) -> Any:
+    """A call of a function that will be in the module under `name`."""
+    callee = ir.GlobalVar(name)
+    _update_type(callee, function.ty)
+    return ir.Call(callee, list(arguments))

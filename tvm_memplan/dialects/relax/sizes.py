@@ -1,0 +1,154 @@
+"""How large a tensor of a Relax function is: in bytes, at declared bounds, or as an expression.
+
+An element takes its bits rounded up to whole bytes, which is what TVM allocates for it: ``int4[63]`` takes 63 bytes
+and a bool takes one. A dimension that is not a constant counts at its upper bound, where its variables have one;
+otherwise it stays in the expression. A lower bound says nothing about the memory and is not looked at.
+
+::
+
+    f32[4, 8]                                128 bytes
+    f32[n, 8], n <= 4                        128 bytes, if n really is 4 at most: whoever plans with it checks that
+    f32[m, n], m <= 20, nothing about n      80 * n bytes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, sym, tirx
+
+from tvm_memplan.errors import UnsupportedIR
+
+# What TVM's bounds say where there is none.
+_UNBOUNDED = 2**62
+
+
+@dataclass(frozen=True)
+class TensorSize:
+    """The size of a tensor: ``coefficient`` bytes, times every factor.
+
+    Parameters
+    ----------
+    coefficient : int
+        Bytes.
+    factors : tuple of PrimExpr
+        The dimensions without a bound.
+    at_bound : tuple of Var
+        Variables that were counted at their upper bound.
+    """
+
+    coefficient: int
+    factors: tuple[Any, ...] = ()
+    at_bound: tuple[Any, ...] = ()
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes, None where a dimension has no bound."""
+        return None if self.factors else self.coefficient
+
+    @property
+    def expression(self) -> Any:
+        """The product of the factors."""
+        product = self.factors[0]
+        for factor in self.factors[1:]:
+            product = product * factor
+        return product
+
+    def multiple_of(self, other: TensorSize) -> bool:
+        """Whether the factors of both have the same product, whatever the variables are."""
+        if len(self.factors) == len(other.factors) and set(self.free) == set(other.free):
+            if not self.factors or all(a.same_as(b) for a, b in zip(self.factors, other.factors)):
+                return True
+            return bool(sym.Analyzer().can_prove_equal(self.expression, other.expression))
+        return False
+
+    @property
+    def free(self) -> tuple[Any, ...]:
+        """The variables without a bound, each once."""
+        found: dict[Any, None] = {}
+        for factor in self.factors:
+            found |= dict.fromkeys(variables(factor))
+        return tuple(found)
+
+
+def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor: str) -> TensorSize:
+    """Measure a tensor.
+
+    Parameters
+    ----------
+    shape : sequence of PrimExpr
+        Its dimensions.
+    dtype : DataType
+        Of its elements.
+    bounds : mapping of Var to int
+        The largest value of each variable that has one.
+    tensor : str
+        What it is called, for messages.
+
+    Raises
+    ------
+    UnsupportedIR
+        A dimension is 0 or less.
+    """
+    coefficient = (int(dtype.bits) * int(dtype.lanes) + 7) // 8
+    factors: list[Any] = []
+    at_bound: dict[Any, None] = {}
+    analyzer = _analyzer(bounds)
+    for dim in shape:
+        if isinstance(dim, (int, tirx.IntImm)):
+            if int(dim) <= 0:
+                raise UnsupportedIR(f"{tensor}: a dimension is {int(dim)}, in the shape {_show(shape)}")
+            coefficient *= int(dim)
+            continue
+        most = _most(dim, analyzer, bounds)
+        if most is not None:
+            if most < 0:
+                raise UnsupportedIR(f"{tensor}: dimension {dim} can be {most} at most, in the shape {_show(shape)}")
+            coefficient *= most
+            at_bound |= dict.fromkeys(v for v in variables(dim) if v in bounds)
+        else:
+            constant, rest = _split(analyzer.simplify(dim))
+            coefficient *= constant
+            factors.append(rest)
+    factors.sort(key=str)
+    return TensorSize(coefficient, tuple(factors), tuple(at_bound))
+
+
+def variables(expression: Any) -> tuple[Any, ...]:
+    """The variables in an expression, each once."""
+    found: dict[Any, None] = {}
+    tvm_ffi.structural_walk(expression, (ir.Var, lambda var: found.setdefault(var)))
+    return tuple(found)
+
+
+def _show(shape: Sequence[Any]) -> str:
+    return f"[{', '.join(str(int(dim) if isinstance(dim, tirx.IntImm) else dim) for dim in shape)}]"
+
+
+def _analyzer(bounds: Mapping[Any, int]) -> Any:
+    analyzer = sym.Analyzer()
+    for var, most in bounds.items():
+        analyzer.bind(var, ir.Range(tirx.IntImm("int64", 0), tirx.IntImm("int64", most + 1)))
+    return analyzer
+
+
+def _most(dim: Any, analyzer: Any, bounds: Mapping[Any, int]) -> int | None:
+    most = int(analyzer.const_int_bound(dim).max_value)
+    return most if most < _UNBOUNDED else None
+
+
+def _split(dim: Any) -> tuple[int, Any]:
+    """A dimension as a constant times the rest."""
+    if isinstance(dim, tirx.Mul) and isinstance(dim.b, tirx.IntImm) and int(dim.b) > 0:
+        constant, rest = _split(dim.a)
+        return constant * int(dim.b), rest
+    return 1, dim
+
+
+def rounded_up(expression: Any, alignment: int) -> Any:
+    """The smallest multiple of `alignment` that is not below `expression`."""
+    unit = tirx.IntImm("int64", alignment)
+    return tirx.floordiv(expression + (alignment - 1), unit) * unit

@@ -1,0 +1,220 @@
+"""Kernel scratch out of kernels: what a kernel would allocate for itself becomes an argument.
+
+::
+
+    def conv(x, w, out):                           def conv(x, w, out, pad):
+        pad = alloc_buffer((588,), "float32")          for ...: pad[..] = x[..]
+        for ...: pad[..] = x[..]                       for ...: out[..] += pad[..] * w[..]
+        for ...: out[..] += pad[..] * w[..]
+    conv(x, w, alloc)                              pad = R.builtin.alloc_tensor(R.shape([588]), ...)
+                                                   conv(x, w, alloc, pad)
+
+So whoever plans the tensors between kernels plans the scratch with them, and one arena is all the memory there is.
+A kernel is lowered for that as far as TVM's pipeline does before StorageRewrite, when allocations have their final
+sizes; the rest of the pipeline follows in the build.
+
+What is lifted: allocations of a constant size that would otherwise come from the run time's workspace (1024 bytes or
+more; smaller ones live on the stack, or in registers), in the body of a kernel or in its serial loops. Left alone: what
+belongs to a parallel loop or a device launch, and kernels with functions of several devices in their module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import ir, relax, tirx
+from tvm.relax.expr import _update_type
+
+from tvm_memplan.dialects.elements import constants, element_bytes
+from tvm_memplan.dialects.tirx import before_storage_rewrite
+
+#: From so many bytes on TVM takes a constant allocation from the run time's workspace; what is smaller is on the stack.
+SMALLEST = 1024
+
+_CPU = frozenset({"llvm", "c"})
+
+
+@dataclass(frozen=True)
+class _Lifted:
+    """A kernel with its scratch as further parameters, and what each of those is."""
+
+    function: Any
+    scratch: tuple[Any, ...]
+
+
+def lift_workspace(module: Any) -> Any:
+    """A module in which kernels are handed their scratch; the given one is not changed.
+
+    The target is that of the context; for others than CPUs the module is returned as it is.
+    """
+    if not for_cpu(module):
+        return module
+    kernels = kernels_of(module)
+    called = _only_called(module, set(kernels))
+    flat = flattened({name: kernels[name] for name in sorted(called)})
+    lifted = {name: made for name, f in flat.items() if (made := _lifted(f)) is not None}
+    if not lifted:
+        return module
+    return _with_lifted(module, lifted)
+
+
+def for_cpu(module: Any) -> bool:
+    """Whether all kernels of a module are for the target of the context, and that is a CPU."""
+    target = tvm.target.Target.current(allow_none=True)
+    return target is not None and str(target.kind.name) in _CPU and not module.global_infos.get("vdevice")
+
+
+def kernels_of(module: Any) -> dict[str, Any]:
+    """The PrimFuncs of a module that are for the target of the context, by name."""
+    functions = {str(var.name_hint): f for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc)}
+    return {name: f for name, f in functions.items() if _is_kernel(f)}
+
+
+def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = ()) -> dict[str, Any]:
+    """Kernels as they are right before StorageRewrite, for the target of the context, and then after some passes."""
+    if not kernels:
+        return {}
+    module = before_storage_rewrite(tvm.IRModule(dict(kernels)), after)
+    return {str(var.name_hint): f for var, f in module.functions.items()}
+
+
+def _is_kernel(function: Any) -> bool:
+    attributes = function.attrs or {}
+    return "tirx.is_host_func" not in attributes and "target" not in attributes
+
+
+def _only_called(module: Any, names: set[str]) -> set[str]:
+    """Those functions that Relax functions call and that nobody refers to in any other way."""
+    called: set[str] = set()
+    other: set[str] = set()
+
+    def call(node: Any) -> None:
+        if isinstance(node.op, ir.GlobalVar):
+            called.add(str(node.op.name_hint))
+        for argument in node.args:
+            if isinstance(argument, ir.GlobalVar):
+                other.add(str(argument.name_hint))
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            tvm_ffi.structural_walk(function.body, (ir.Call, call))
+        else:
+            tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: other.add(str(var.name_hint))))
+    return (called & names) - other
+
+
+def _lifted(function: Any) -> _Lifted | None:
+    finder = _Finder()
+    finder.look(function.body)
+    if not finder.found:
+        return None
+    taken = set(finder.found)
+    nothing = tirx.Evaluate(tirx.const(0, "int32"))
+
+    def allocation(stmt: Any) -> Any:
+        return nothing if stmt.buffer in taken else stmt
+
+    body = tvm_ffi.structural_map(function.body, (tirx.AllocBuffer, allocation))
+    body = tirx.transform.RemoveNoOp()(tvm.IRModule({"kernel": function.with_body(body)}))["kernel"].body
+    made = tirx.PrimFunc([*function.params, *finder.found], body, function.ret_type, function.attrs, function.span)
+    return _Lifted(made, tuple(finder.found))
+
+
+class _Finder:
+    """Finds the allocations that can be lifted: one each, and none inside what runs many times at once."""
+
+    def __init__(self) -> None:
+        self.found: dict[Any, None] = {}
+        self.seen: set[Any] = set()
+
+    def look(self, stmt: Any) -> None:
+        if isinstance(stmt, tirx.SeqStmt):
+            for part in stmt.seq:
+                self.look(part)
+        elif isinstance(stmt, tirx.For):
+            if stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
+                self.look(stmt.body)
+        elif isinstance(stmt, tirx.AttrStmt):
+            # Launches, virtual threads, and whatever else may multiply what is in them.
+            return
+        elif isinstance(stmt, tirx.AllocBuffer):
+            if stmt.buffer in self.seen:
+                self.found.pop(stmt.buffer, None)
+            elif _size(stmt) >= SMALLEST:
+                self.found[stmt.buffer] = None
+            self.seen.add(stmt.buffer)
+
+
+def _size(stmt: Any) -> int:
+    """Bytes of an allocation that can be lifted, 0 for any other."""
+    kind = stmt.buffer.ty
+    dtype = str(kind.dtype.dtype)
+    extents = constants(kind.shape)
+    plain = (kind.storage_scope or "global") == "global" and not kind.strides and len(extents) == 1
+    if not plain or extents[0] is None or "x" in dtype or dtype.startswith(("bfloat", "float8")):
+        return 0
+    return extents[0] * (element_bytes(dtype) or 0)
+
+
+def _with_lifted(module: Any, lifted: Mapping[str, _Lifted]) -> Any:
+    variables = {}
+    for name, made in lifted.items():
+        variables[name] = ir.GlobalVar(name)
+        _update_type(variables[name], made.function.ty)
+    writer = _Writer(lifted, variables)
+    functions: dict[Any, Any] = {}
+    for var, function in module.functions.items():
+        name = str(var.name_hint)
+        if name in lifted:
+            functions[variables[name]] = lifted[name].function
+        elif isinstance(function, relax.Function):
+            functions[var] = writer.function(function)
+        else:
+            functions[var] = function
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+class _Writer:
+    """Gives calls of lifted kernels their scratch."""
+
+    def __init__(self, lifted: Mapping[str, _Lifted], variables: Mapping[str, Any]) -> None:
+        self.lifted = lifted
+        self.variables = variables
+        self.builder = relax.BlockBuilder()
+
+    def function(self, f: Any) -> Any:
+        return relax.Function(f.params, self.sequence(f.body), f.ret_ty, f.is_pure, f.attrs, f.span)
+
+    def sequence(self, seq: Any) -> Any:
+        blocks = []
+        for block in seq.blocks:
+            kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
+            blocks.append(kind([made for b in block.bindings for made in self.binding(b)], block.span))
+        made = relax.SeqExpr(blocks, seq.body, seq.span)
+        _update_type(made, seq.ty)
+        return made
+
+    def binding(self, binding: Any) -> list[Any]:
+        value = binding.value
+        if isinstance(value, relax.If):
+            made = relax.If(value.cond, self.sequence(value.true_branch), self.sequence(value.false_branch), value.span)
+            _update_type(made, value.ty)
+            return [relax.VarBinding(binding.var, made, binding.span)]
+        name = str(value.op.name_hint) if isinstance(value, ir.Call) and isinstance(value.op, ir.GlobalVar) else ""
+        if name not in self.lifted:
+            return [binding]
+        before = [self.allocation(name, buffer) for buffer in self.lifted[name].scratch]
+        arguments = [*value.args, *(b.var for b in before)]
+        call = self.builder.normalize(ir.Call(self.variables[name], arguments, value.attrs, value.ty_args, value.span))
+        return [*before, relax.VarBinding(binding.var, call, binding.span)]
+
+    def allocation(self, kernel: str, buffer: Any) -> Any:
+        dtype = str(buffer.ty.dtype.dtype)
+        shape = relax.ShapeExpr([int(extent) for extent in buffer.ty.shape])
+        call = relax.op.builtin.alloc_tensor(shape, dtype, 0, "global")
+        call = self.builder.normalize(call)
+        return relax.VarBinding(ir.Var(f"{kernel}_{buffer.name}", call.ty), call)

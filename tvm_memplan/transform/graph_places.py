@@ -1,0 +1,79 @@
+"""Storages and places for a function's plan: what `tvm_memplan.dialects.relax.rewrite` writes.
+
+A storage serves a pool; where tensors have to start at offset 0, it serves a slot of it. Tensors whose sizes are not
+known share one more storage per device and scope, so that the others keep one whose size is a constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.transform.graph_plan import GraphPlan
+
+
+def places(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
+    """The storages of a function, and the spot of every variable that a planned allocation is bound to."""
+    storages, spots = _fixed(plan)
+    for (device, scope), arenas in _by_memory(plan).items():
+        _symbolic(plan, device, scope, arenas, storages, spots)
+    return storages, spots
+
+
+def _fixed(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
+    dialect = relax_dialect()
+    rows = [
+        (plan.graph.tensors[buffer.name], place.pool, place.offset if plan.slots else 0, place.offset, buffer.size)
+        for buffer, place in zip(plan.plan.problem.buffers, plan.plan.placements)
+        if buffer.name in plan.made.homes
+    ]
+    sizes: dict[tuple[str, int], int] = {}
+    for _, pool, start, offset, size in rows:
+        sizes[pool, start] = max(sizes.get((pool, start), 0), offset - start + size)
+    index = {key: i for i, key in enumerate(sizes)}
+    storages: list[Any] = [None] * len(index)
+    spots: dict[Any, Any] = {}
+    for tensor, pool, start, offset, _ in rows:
+        at = index[pool, start]
+        storages[at] = dialect.Storage(_name(at), sizes[pool, start], tensor.device, tensor.scope)
+        spots |= dict.fromkeys(tensor.sites, dialect.Spot(at, offset - start))
+    return storages, spots
+
+
+def _name(index: int) -> str:
+    return f"arena{index or ''}"
+
+
+def _by_memory(plan: GraphPlan) -> dict[tuple[int, str], list[Any]]:
+    found: dict[tuple[int, str], list[Any]] = {}
+    for arena in plan.symbolic:
+        found.setdefault((arena.device, arena.scope), []).append(arena)
+    return found
+
+
+def _symbolic(
+    plan: GraphPlan, device: int, scope: str, arenas: list[Any], storages: list[Any], spots: dict[Any, Any]
+) -> None:
+    """Lay the arenas of one memory one behind the other in a storage, or each in a storage of its own."""
+    dialect = relax_dialect()
+    end: Any = None
+    here = len(storages)
+    for arena in arenas:
+        unit = arena.factor * arena.unit
+        unit = dialect.rounded_up(unit, 64) if arena.rounded else unit
+        start = None if plan.slots else end
+        at = len(storages) if plan.slots else here
+        for name, units in arena.tensors.items():
+            offset = _sum(start, unit * units if units else None)
+            spots |= dict.fromkeys(plan.graph.tensors[name].sites, dialect.Spot(at, 0 if offset is None else offset))
+        size = unit * arena.units
+        end = _sum(end, size)
+        if plan.slots:
+            storages.append(dialect.Storage(_name(at), size, device, scope))
+    if not plan.slots:
+        storages.append(dialect.Storage(_name(here), end, device, scope))
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """The sum of two expressions, of which None is 0."""
+    return other if one is None else one if other is None else one + other

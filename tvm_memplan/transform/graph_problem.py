@@ -1,0 +1,245 @@
+"""From a Relax function to a planning problem: everything of a known size that is alive while it runs.
+
+::
+
+    tensors between kernels      the activation pools, or a pool of their device and scope     shared by time
+    inputs, outputs              `caller`           somebody else's memory, counted and not placed by us
+    weights                      the weight pools   alive throughout
+    results of other functions   `run time`         allocated where they are made
+    what callees need            `run time`         while the call lasts
+    what kernels allocate        `kernel scratch`   while the call lasts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.in_place import in_place_pairs
+from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.model import Kind, Pool, Problem
+from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
+
+#: The pools of what is counted and not placed by us.
+CALLER, RUN_TIME, SCRATCH = "caller", "run time", "kernel scratch"
+
+#: Bytes: the run time's own alignment. At other offsets it would copy a tensor without a word.
+ALIGNMENT = 64
+
+DEFAULT_POOLS = (Pool("arena"),)
+DEFAULT_WEIGHT_POOLS = (Pool("weights"),)
+
+
+@dataclass(frozen=True)
+class Callees:
+    """What is known of the functions that are called, by name.
+
+    Parameters
+    ----------
+    scratch : mapping of str to int
+        Bytes that a kernel allocates for itself.
+    callees : mapping of str to int
+        Bytes that another Relax function needs while it runs.
+    bodies : mapping of str to KernelBody
+        What kernels do to their arguments.
+    """
+
+    scratch: Mapping[str, int] = field(default_factory=dict)
+    callees: Mapping[str, int] = field(default_factory=dict)
+    bodies: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GraphProblem:
+    """A problem, the operator of each step, and the pool that each tensor prefers."""
+
+    problem: Problem
+    steps: tuple[str, ...]
+    homes: Mapping[str, str]
+
+
+def graph_problem(
+    graph: Any,
+    pools: Sequence[Pool],
+    weight_pools: Sequence[Pool],
+    callees: Callees,
+    inside: Container[int] = (),
+) -> GraphProblem:
+    """Make the problem of a function.
+
+    Parameters
+    ----------
+    graph, pools, weight_pools, callees :
+        As for `tvm_memplan.transform.graph_plan.plan_graph`.
+    inside : container of int
+        The calls (by `KernelCall.step`) that are looked into, where the kernel has a body: what it is done with early
+        may share bytes with what it writes late, or in place. A call that is not looked into is one step.
+    """
+    _check_names(pools, weight_pools)
+    pools = tuple(replace(pool, alignment=max(pool.alignment, ALIGNMENT)) for pool in pools)
+    allocs: list[Alloc] = []
+    candidates: dict[str, tuple[Pool, ...]] = {}
+
+    def add(alloc: Alloc, where: Sequence[Pool]) -> None:
+        allocs.append(alloc)
+        candidates[alloc.buffer] = tuple(where)
+
+    for alloc in graph.elsewhere:
+        where = weight_pools if alloc.kind is Kind.WEIGHTS else (Pool(alloc.scope),)
+        add(replace(alloc, scope="global"), where)
+    for name, tensor in graph.outputs.items():
+        if tensor.size.bytes is not None:
+            add(Alloc(name, tensor.size.bytes, kind=Kind.OUTPUT), (Pool(CALLER),))
+    fixed = {name: tensor for name, tensor in graph.tensors.items() if tensor.size.bytes is not None}
+    steps = _steps_of(graph.body)
+    for name, tensor in fixed.items():
+        # What one call alone touches is its scratch.
+        kind = Kind.ACTIVATION if steps.get(name, 0) > 1 else Kind.WORKSPACE
+        add(Alloc(name, tensor.size.bytes, ALIGNMENT, tensor.scope, kind), _homes(tensor, pools))
+    extra = _extra(graph, callees)
+    for alloc in extra.values():
+        add(alloc, (Pool(SCRATCH if alloc.buffer.endswith(_SCRATCH) else RUN_TIME),))
+
+    held = frozenset(candidates)
+    kept = frozenset(a.buffer for a in allocs if a.kind in (Kind.INPUT, Kind.WEIGHTS))
+    bodies = {c.step: (c, callees.bodies[c.function]) for c in graph.calls if c.function in callees.bodies}
+    bodies = {step: found for step, found in bodies.items() if step in inside}
+    placed = {a.buffer: a for a in allocs if a.buffer in fixed}
+    body = _Body(held, extra, placed, bodies, held - graph.viewed).nodes(graph.body)
+    trace = Trace((*allocs, *body), kept, kept | (graph.returned & held))
+    liveness = live_ranges(trace)
+    writers = _writers(body)
+    buffers = tuple(
+        replace(b, pools=tuple(p.name for p in candidates[b.name]), operator=writers.get(b.name, ""))
+        for b in liveness.buffers
+    )
+    used = dict.fromkeys((*pools, *weight_pools, *(pool for where in candidates.values() for pool in where)))
+    pairs = in_place_pairs(trace, liveness) if bodies else frozenset()
+    in_place = frozenset(
+        (d, s)
+        for d, s in pairs
+        if {buffers[d].name, buffers[s].name} <= fixed.keys() and buffers[d].pools == buffers[s].pools
+    )
+    problem = Problem(buffers, tuple(used), in_place=in_place)
+    return GraphProblem(problem, liveness.steps, {name: candidates[name][0].name for name in fixed})
+
+
+def _steps_of(nodes: Iterable[Node]) -> dict[str, int]:
+    """How many steps touch each name."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, Branch):
+            more = _steps_of((*node.then, *node.orelse))
+        else:
+            more = dict.fromkeys((*node.reads, *node.writes), 1) if isinstance(node, Step) else {}
+        for name, count in more.items():
+            found[name] = found.get(name, 0) + count
+    return found
+
+
+def arena_name(device: int, scope: str) -> str:
+    """What the pool of a device's scope is called, where it is not the usual one."""
+    return f"device {max(device, 0)} {scope}"
+
+
+def is_usual(device: int, scope: str) -> bool:
+    """Whether that is the global memory of the first device."""
+    return device <= 0 and scope == "global"
+
+
+def _homes(tensor: Any, pools: Sequence[Pool]) -> Sequence[Pool]:
+    if is_usual(tensor.device, tensor.scope):
+        return pools
+    return (Pool(arena_name(tensor.device, tensor.scope), alignment=ALIGNMENT, scopes=(tensor.scope,)),)
+
+
+def _check_names(pools: Sequence[Pool], weight_pools: Sequence[Pool]) -> None:
+    names = [pool.name for pool in (*pools, *weight_pools)]
+    counted = (CALLER, RUN_TIME, SCRATCH)
+    for name in names:
+        if names.count(name) > 1 or name in counted or name.startswith("device "):
+            raise BadInput(f"pool {name!r}: names have to differ from each other, and from {', '.join(counted)}")
+
+
+_SCRATCH = " scratch"
+
+
+def _extra(graph: Any, callees: Callees) -> dict[int, Alloc]:
+    """What is needed at a step besides its arguments, by the step's number."""
+    found: dict[int, Alloc] = {}
+    taken = {*graph.tensors, *graph.outputs, *(a.buffer for a in graph.elsewhere)}
+    for call in graph.calls:
+        scratch, callee = callees.scratch.get(call.function, 0), callees.callees.get(call.function, 0)
+        if scratch or callee:
+            what = f"{call.function}{_SCRATCH if scratch else ' memory'}"
+            name = what if what not in taken else f"step {call.step}: {what}"
+            taken.add(name)
+            found[call.step] = Alloc(name, scratch or callee, kind=Kind.WORKSPACE)
+    return found
+
+
+class _Body:
+    """The steps of a function, with only the names in `held`, and with what is needed besides.
+
+    What has more places than one gets all of them when it is among `placed`. Where there is a body for a step, it
+    stands for it; `exact` is what arguments are known to begin at the start of.
+    """
+
+    def __init__(
+        self,
+        held: frozenset[str],
+        extra: Mapping[int, Alloc],
+        placed: Mapping[str, Alloc],
+        bodies: Mapping[int, tuple[Any, Any]],
+        exact: frozenset[str],
+    ) -> None:
+        self.held = held
+        self.extra = extra
+        self.placed = placed
+        self.bodies = bodies
+        self.exact = exact
+        self.step = 0
+
+    def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
+        made: list[Node] = []
+        for node in nodes:
+            if isinstance(node, Step):
+                more = (self.extra[self.step].buffer,) if self.step in self.extra else ()
+                if self.step in self.bodies:
+                    made.extend(self.inside(node.operator, more))
+                else:
+                    reads = tuple(n for n in node.reads if n in self.held)
+                    made.append(Step(node.operator, reads, (*(n for n in node.writes if n in self.held), *more)))
+                self.step += 1
+            elif isinstance(node, Alloc):
+                made.extend([self.placed[node.buffer]] if node.buffer in self.placed else [])
+            elif isinstance(node, Branch):
+                then = self.nodes(node.then)
+                made.append(Branch(then, self.nodes(node.orelse)))
+        return tuple(made)
+
+    def inside(self, operator: str, more: tuple[str, ...]) -> tuple[Node, ...]:
+        call, body = self.bodies[self.step]
+        arguments = [tuple(sorted(names & self.held)) for names in call.arguments]
+        followed = {name: arguments[i] for i, name in body.parameters.items() if i < len(arguments)}
+        whole = {name for i, names in enumerate(arguments) if i not in body.parameters for name in names}
+        nodes: tuple[Node, ...] = body.called(
+            operator, f"{self.step}:", followed, (*sorted(whole), *more), self.exact - whole
+        )
+        return nodes
+
+
+def _writers(nodes: Iterable[Node]) -> dict[str, str]:
+    """The operator that first writes each buffer."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, Step):
+            for name in node.writes:
+                found.setdefault(name, node.operator)
+        elif isinstance(node, (Branch, Loop)):
+            inner = node.body if isinstance(node, Loop) else (*node.then, *node.orelse)
+            for name, operator in _writers(inner).items():
+                found.setdefault(name, operator)
+    return found

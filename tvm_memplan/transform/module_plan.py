@@ -1,0 +1,111 @@
+"""The plans of all Relax functions of a module, and the module with them written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.model import Pool
+from tvm_memplan.transform.graph_places import places
+from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
+from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """How Relax functions are planned; the parameters of `tvm_memplan.relax.PlanBlockMemory` say what each means."""
+
+    planner: Planner = "auto"
+    pools: Sequence[Pool] = DEFAULT_POOLS
+    weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    lift: bool = True
+    in_place: bool = True
+    count_scratch: bool = False
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """The plans of a module.
+
+    Parameters
+    ----------
+    module : tvm.IRModule
+        What was planned: the given module, perhaps with scratch lifted out of its kernels.
+    functions : mapping of str to GraphPlan
+        The plan of every Relax function, by name, callees first.
+    notes : tuple of str
+        What the reader must know besides.
+    """
+
+    module: Any
+    functions: Mapping[str, GraphPlan]
+    notes: tuple[str, ...] = ()
+
+
+def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
+    """Plan every Relax function of a module, after CallTIRRewrite, for the target of the context; it is not changed."""
+    dialect = relax_dialect()
+    functions = dialect.relax_functions(module)
+    known = {name for function in functions.values() for name in dialect.shape_variables(function)}
+    for name in options.bounds:
+        if name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "all shapes are constant"
+            raise BadInput(f"an upper bound is given for {name!r}, which no function takes: {there}")
+    recursive = dialect.recursive_functions(module)
+    if options.lift:
+        module = dialect.lift_workspace(module)
+        functions = dialect.relax_functions(module)
+    scratch = dialect.kernel_scratch(module) if options.count_scratch else {}
+    bodies = dialect.kernel_bodies(module) if options.in_place else {}
+    plans: dict[str, GraphPlan] = {}
+    callees: dict[str, int] = {}
+    for name, function in functions.items():
+        graph = dialect.capture(module, function, name, options.bounds, name in recursive)
+        slots = dialect.needs_slots(module, (tensor.device for tensor in graph.tensors.values()))
+        plans[name] = plan_graph(
+            graph,
+            options.pools,
+            options.planner,
+            weight_pools=options.weight_pools,
+            callees=Callees({kernel: known.bytes for kernel, known in scratch.items()}, callees, bodies),
+            slots=slots,
+        )
+        callees[name] = plans[name].own_bytes
+    notes = [
+        f"kernel {kernel} also allocates {', '.join(known.unknown)} for itself, whose size is known at run time only"
+        for kernel, known in scratch.items()
+        if known.unknown
+    ]
+    return ModulePlan(module, plans, tuple(notes))
+
+
+def write_plans(made: ModulePlan) -> Any:
+    """A new module in which every planned tensor lies where its plan says."""
+    dialect = relax_dialect()
+    module = made.module
+    changed: dict[str, Any] = {}
+    added: dict[str, Any] = {}
+    taken = {str(var.name_hint) for var in module.functions}
+    for name, plan in made.functions.items():
+        storages, spots = places(plan)
+        first = []
+        if plan.counted_on:
+            bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
+            check = _free(f"{name}_check_bounds", taken)
+            added[check] = dialect.check_function(bounds, name)
+            first.append(dialect.call_of(check, added[check], tuple(bounds)))
+        if storages or first:
+            changed[name] = dialect.rewrite(module[name], storages, spots, first)
+        changed |= {kernel: dialect.without_noalias(module[kernel]) for kernel in plan.sharing}
+    return dialect.with_functions(module, changed, added) if changed else module
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
