@@ -30,7 +30,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def core(session: nox.Session) -> None:
     """Run the tests without any TVM; those that need one skip and say so."""
-    _test(session, extra="")
+    # With matplotlib for pictures of plans.
+    _test(session, extra="[plot]")
 
 
 @nox.session
