@@ -1,8 +1,8 @@
 """Models on an emulated microcontroller: planned bytes, TVM's planners, TFLM's arena, and what a board really used.
 
 Each model is exported, cross-compiled and run in QEMU on random inputs, the arena filled with a pattern first. Outputs
-are compared byte by byte with TVM's unplanned build on this machine, and so is every tensor between operators, once as
-the board makes them and once as the same exported C makes them on this machine. (The two differ where TVM's code shifts
+are compared byte by byte with TVM's unplanned build on this machine, and every tensor between operators with an
+unplanned build of the same operators, once as the board makes them and once as the same exported C makes them here. (The two differ where TVM's code shifts
 64-bit numbers by 64 bits and more, which C leaves undefined: `fixed_point_multiply_per_axis` for channels of tiny
 scale.) Inputs and outputs lie in the arena in every column. The second table has a model that does not fit a region
 with TVM's default plan, and does with ours, the linker enforcing the region.
@@ -74,14 +74,21 @@ def measure(path, tflm, folder):
     from tvm_memplan.relay import compare, export, micro_config, read_model
 
     mod, params = read_model(path)
-    usmp = compare(mod, params, micro_config(CPU), io_in_pool=True).usmp
+    as_tvm = micro_config(CPU, less_workspace=False)
+    usmp = compare(mod, params, as_tvm, io_in_pool=True).usmp
     exported = export(mod, params, folder / "c", board=one_memory(4 << 20, CPU), title=path.name)
     arena = exported.model.arenas[0]
     batches = [list(inputs_of(mod, seed, params).values()) for seed in range(RUNS)]
     board = run_on_board(exported, batches, CPU, guards=False, stack=STACK_BYTES)
-    host = run_on_host(unplanned(mod, params, micro_config(CPU)), tensor_sizes(exported.model), batches, folder / "h")
+    host = run_on_host(
+        unplanned(mod, params, micro_config(CPU), our_operators=True),
+        tensor_sizes(exported.model),
+        batches,
+        folder / "h",
+    )
+    plain = run_on_host(unplanned(mod, params, as_tvm), {}, batches, folder / "t")
     again = run_folder_on_host(exported, batches, folder / "p")
-    equal = [a == b for a, b in zip(board.outputs, host.outputs, strict=True)]
+    equal = [a == b for a, b in zip(board.outputs, plain.outputs, strict=True)]
     figures = exported.report.pool("sram")
     same, same_here = (sum(a == b for a, b in zip(run.traces, host.traces, strict=True)) for run in (board, again))
     row = [
@@ -94,7 +101,7 @@ def measure(path, tflm, folder):
         f"{sum(equal)} of {len(equal)}",
         f"{same} / {same_here} of {len(board.traces)}",
     ]
-    right = all(equal) and again.outputs == host.outputs and same_here == len(board.traces)
+    right = all(equal) and again.outputs == host.outputs == plain.outputs and same_here == len(board.traces)
     return row, right and board.high["sram"] == arena.size
 
 
@@ -104,13 +111,14 @@ def tight(path, ram, folder):
     from tests.export.emulator import build, run_on_board
     from tests.relay.networks import inputs_of
     from tvm_memplan.planning.usmp import usmp_greedy_by_size
-    from tvm_memplan.relay import export, read_model
+    from tvm_memplan.relay import export, micro_config, read_model
 
     mod, params = read_model(path)
     batches = [list(inputs_of(mod, seed, params).values()) for seed in range(RUNS)]
     print(f"| {path.stem} in {ram >> 10} KiB of RAM | arena | linker | run |")
     print("|---|---|---|---|", flush=True)
-    default = export(mod, params, folder / "a", board=one_memory(4 << 20, CPU), planner=usmp_greedy_by_size)
+    theirs = {"target": micro_config(CPU, less_workspace=False), "planner": usmp_greedy_by_size}
+    default = export(mod, params, folder / "a", board=one_memory(4 << 20, CPU), **theirs)
     script = default.folder / "memory.ld"
     script.write_text(script.read_text().replace(f"LENGTH = {4 << 20}\n", f"LENGTH = {ram}\n", 1))
     made = build(default.folder, check=False, stack=STACK_BYTES)

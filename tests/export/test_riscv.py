@@ -28,7 +28,7 @@ def has_picolibc():
 @pytest.mark.skipif(not has_picolibc(), reason=f"needs {CROSS}gcc with picolibc, make, and {QEMU}")
 def test_riscv_computes_what_the_host_does_in_the_bytes_of_the_plan(tmp_path):
     mod = networks.integer_residual()
-    exported = export(mod, None, tmp_path / "c", pools=[Pool("fast", 4000), Pool("slow")], name="net")
+    exported = export(mod, None, tmp_path / "c", pools=[Pool("fast", 400), Pool("slow")], name="net")
     folder, model = exported.folder, exported.model
     assert len(model.arenas) == 2
     batches = [list(networks.inputs_of(mod, seed).values()) for seed in range(3)]
@@ -50,7 +50,9 @@ def test_riscv_computes_what_the_host_does_in_the_bytes_of_the_plan(tmp_path):
     )
     assert made.returncode == 0, made.stdout[-500:] + made.stderr
     board = parsed(made.stdout)
-    host = run_on_host(unplanned(mod, None, micro_config()), tensor_sizes(model), batches, tmp_path / "host")
+    host = run_on_host(
+        unplanned(mod, None, micro_config(), our_operators=True), tensor_sizes(model), batches, tmp_path / "host"
+    )
     assert board.outputs == host.outputs
     assert board.traces == host.traces
     assert board.high == {arena.identifier: arena.size for arena in model.arenas}

@@ -12,15 +12,24 @@ import numpy as np
 import tvm
 from tvm import relay
 
+from tvm_memplan.relay.less_workspace import lowering_passes, recut_instrument
+
 _count = itertools.count()
 
 
-def unplanned(mod, params, config):
-    """TVM's own build without any planner for whole programs."""
-    options = {"tir.usmp.enable": False}
+def unplanned(mod, params, config, our_operators=False):
+    """TVM's own build without any planner for whole programs.
+
+    With `our_operators` the operators are those of the configuration, so that every tensor between them can be compared
+    with a planned build; without, they are as TVM makes them.
+    """
+    options, instruments = {"tir.usmp.enable": False}, []
     if not config.vectorize:
         options["tir.disable_vectorize"] = True
-    with tvm.transform.PassContext(opt_level=3, config=options):
+    if our_operators and config.less_workspace:
+        options["tir.add_lower_pass"] = lowering_passes()
+        instruments.append(recut_instrument(config, []))
+    with tvm.transform.PassContext(opt_level=3, config=options, instruments=instruments):
         return relay.build(mod, config.target, executor=config.executor(), runtime=config.tvm_runtime(), params=params)
 
 
