@@ -2,10 +2,12 @@
 
 Each model is exported, cross-compiled and run in QEMU on random inputs, the arena filled with a pattern first. Outputs
 are compared byte by byte with TVM's unplanned build on this machine, and every tensor between operators with an
-unplanned build of the same operators, once as the board makes them and once as the same exported C makes them here. (The two differ where TVM's code shifts
-64-bit numbers by 64 bits and more, which C leaves undefined: `fixed_point_multiply_per_axis` for channels of tiny
-scale.) Inputs and outputs lie in the arena in every column. The second table has a model that does not fit a region
-with TVM's default plan, and does with ours, the linker enforcing the region.
+unplanned build of the same operators, once as the board makes them and once as the same exported C makes them here.
+(The two differ where TVM's code shifts 64-bit numbers by 64 bits and more, which C leaves undefined:
+`fixed_point_multiply_per_axis` for channels of tiny scale.) Inputs and outputs lie in the arena in every column. TVM's
+planners have the operators that TVM makes; the arena in C ends with its last buffer, planned and bound are rounded up
+to the alignment. The second table has a model that does not fit a region with TVM's default plan, and does with ours,
+the linker enforcing the region.
 
     python scripts/bench_micro.py [MODEL ...]
 
@@ -94,7 +96,7 @@ def measure(path, tflm, folder):
     row = [
         f"{usmp['greedy_by_size']:,}",
         f"{usmp['hill_climb']:,}",
-        f"{arena.size:,}",
+        f"{figures.planned:,}",
         f"{figures.bound:,}",
         f"{board.high['sram']:,}",
         f"{tflm:,}" if tflm else "-",
