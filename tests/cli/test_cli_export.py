@@ -57,7 +57,7 @@ def test_a_model_becomes_a_folder_with_a_plan_that_is_judged_when_read(run, tmp_
 
 
 def test_a_model_that_is_too_large_leaves_no_folder_and_says_need_have_and_excess(run, tmp_path, model):
-    made = run("export", model, "--board", board(tmp_path, 4096), "-o", "out", code=1)
+    made = run("export", model, "--board", board(tmp_path, 2048), "-o", "out", code=1)
     for word in ("need", "have", "excess B", "does not fit my", "out was not written"):
         assert word in made.stdout
     assert not (tmp_path / "out").exists()
