@@ -43,7 +43,7 @@ def test_a_model_is_planned_into_them_and_what_is_moved_least_leaves_the_first()
     made = plan(
         networks.integer_residual(),
         None,
-        micro_config(),
+        micro_config(less_workspace=False),
         pools=WorkspaceMemoryPools([workspace("dtcm", 3000), workspace("sram")]),
         io_in_pool=True,
     )
