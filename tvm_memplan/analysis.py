@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tvm_memplan.dialects.extents import checked_bounds
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.transform.function_plan import plan_function
@@ -42,9 +43,10 @@ def analyze_memory(
     """
     dialect = tir_dialect()
 
+    bounds = checked_bounds(upper_bounds)
     reports: dict[str, MemoryReport] = {}
     for variable, function in sorted(module.functions.items(), key=lambda item: str(item[0].name_hint)):
         if dialect.is_lowered(function):
-            made = plan_function(function, str(variable.name_hint), planner, alignment, scopes, upper_bounds)
+            made = plan_function(function, str(variable.name_hint), planner, alignment, scopes, bounds)
             reports.update((report.model, report) for report in made.reports())
     return reports

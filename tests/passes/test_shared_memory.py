@@ -176,3 +176,26 @@ def test_each_launch_has_arenas_of_its_own():
     assert json.loads(str(function.attrs[ARENA_ATTRIBUTE])) == {"launch.shared": 1024, "launch#2.shared": 1536}
     assert "arena_launch_shared" in after.script()
     assert "arena_launch_2_shared" in after.script()
+
+
+def test_the_last_look_at_a_condition_meets_what_follows_the_loop():
+    """A fast thread is behind the loop while a slow one still evaluates the condition."""
+    body = """
+s = SHARED(128)
+t = SHARED(128)
+s[tx] = A[tx]
+T.evaluate(T.tvm_storage_sync("shared"))
+while T.tvm_thread_invariant(s[0] > T.float32(1)):
+    T.evaluate(T.tvm_storage_sync("shared"))
+    if tx == 0:
+        s[0] = s[0] - T.float32(1)
+    T.evaluate(T.tvm_storage_sync("shared"))
+t[tx] = A[tx]
+T.evaluate(T.tvm_storage_sync("shared"))
+O[tx] = t[127 - tx]
+"""
+    kernel = one_block(body, "shared")
+    module = tvm.IRModule({"entry": kernel.function.with_attr("global_symbol", "entry")})
+    passes = [PASSES.UnifyThreadBinding(), PASSES.LowerOpaqueBlock(), tirx.transform.FlattenBuffer()]
+    (report,) = analyze_memory(tvm.transform.Sequential(passes)(module)).values()
+    assert len(set(offsets(report).values())) == 2 or "1 barrier is added" in report.notes[0]

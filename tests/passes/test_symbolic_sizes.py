@@ -5,6 +5,7 @@ import pytest
 
 from tests.passes.line import programs, running, symbolic_programs
 from tvm_memplan.analysis import analyze_memory
+from tvm_memplan.errors import BadInput
 from tvm_memplan.transform import PlanMemory, RewriteStorage
 
 SHAPES = {
@@ -105,3 +106,56 @@ def test_a_size_that_depends_on_a_loop_is_planned_with_the_most_it_can_be():
     (found,) = analyze_memory(running.flat(programs.size_depends_on_the_loop), alignment=1).values()
     assert sorted(row.size for row in found.allocations) == [32, 284]
     assert found.left_alone == ()
+
+
+@pytest.mark.parametrize("bounds", [{"n": 1.5}, {"n": "10"}, {"n": -1}, {"n": True}, [("n", 3)]])
+def test_what_is_no_upper_bound_is_refused_at_once(bounds):
+    with pytest.raises(BadInput, match="upper_bounds"):
+        PlanMemory(upper_bounds=bounds)
+
+
+@pytest.mark.parametrize("declared", [{"n": "x"}, 5])
+def test_an_attribute_that_declares_no_bounds_is_refused_with_the_functions_name(declared):
+    function = program("one_after_the_other").with_attr("tir_var_upper_bound", declared)
+    with pytest.raises(BadInput, match="tir_var_upper_bound of function 'entry'"):
+        analyze_memory(running.flat(function))
+
+
+def test_bounds_may_be_any_integers_and_as_large_as_the_type(tmp_path):
+    for bound in (np.int64(10), 2**31 - 1, 2**40):
+        assert PlanMemory(upper_bounds={"n": bound})(running.flat(program("several_types")))
+
+
+def test_a_bound_on_one_of_two_dimensions_of_32_bits_is_understood():
+    figures = {
+        p.pool: p for report in reports("rows_and_columns_of_32_bits", upper_bounds={"m": 20}) for p in report.pools
+    }
+    assert figures["global[n]"].planned <= 160
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_a_symbolic_size_under_a_condition_stays_where_it_is(n):
+    """At the start of the function the size may be negative."""
+    name = "sizes_under_a_condition"
+    left = {one.name: one.reason for report in reports(name) for one in report.left_alone}
+    assert len(left) == 2
+    module = running.build(program(name), running.OURS, spy=False)
+    plain = running.build(program(name), (), spy=False)
+    values = np.arange(n, dtype="float32")
+    got, right = (running.run(built, [values, np.zeros(n, "float32")])[0][1] for built in (module, plain))
+    assert got.tobytes() == right.tobytes()
+
+
+def test_a_negative_parameter_is_refused_where_a_bound_takes_it_for_none():
+    module = running.build(program("a_difference"), bounded({"n": 10, "d": 5}), spy=False)
+    values = np.arange(4, dtype="float32")
+    assert running.run(module, [values, np.zeros(4, "float32"), 8, 3])[0][1][1] == 2
+    with pytest.raises(Exception, match="d is above 5, the upper bound"):
+        running.run(module, [values, np.zeros(4, "float32"), 8, -3900])
+
+
+def test_a_bound_on_what_is_left_alone_is_not_checked():
+    name = "registers_of_a_bounded_size"
+    module = running.build(program(name), bounded({"n": 4}), spy=False)
+    values = np.arange(7, dtype="float32")
+    assert running.run(module, [values, np.zeros(7, "float32")])[0][1].tobytes() == (values + 1).tobytes()

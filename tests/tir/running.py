@@ -100,10 +100,10 @@ def run(module, arguments, directory=None):
         path = str(directory / f"module{len(list(directory.iterdir()))}.so")
         module.export_library(path)
         module = tvm.runtime.load_module(path)
-    arrays = [tvm.nd.array(a) for a in arguments]
+    arrays = [tvm.nd.array(a) if isinstance(a, np.ndarray) else a for a in arguments]
     _log.clear()
     module["entry"](*arrays)
-    return [a.numpy() for a in arrays], list(_log)
+    return [a.numpy() for a in arrays if hasattr(a, "numpy")], list(_log)
 
 
 def same_bits(function, arguments, target="llvm", directory=None, vectorize=False, spy=True, ours=OURS):

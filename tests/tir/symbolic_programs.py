@@ -83,3 +83,64 @@ def a_size_that_is_loaded(a: T.handle, o: T.handle):
         grown[i] = A[7 - i]
     for i in range(8):
         O[i] = grown[i] + T.float32(1)
+
+
+@T.prim_func
+def rows_and_columns_of_32_bits(a: T.handle, o: T.handle):
+    m = T.int32()
+    n = T.int32()
+    A = T.match_buffer(a, (m, n), "float32")
+    O = T.match_buffer(o, (m, n), "float32")
+    one = T.decl_buffer((m * n,), "float32")
+    two = T.decl_buffer((m * n,), "float32")
+    for i, j in T.grid(m, n):
+        one[i * n + j] = A[i, j] + T.float32(1)
+    for i in range(m * n):
+        two[i] = one[m * n - 1 - i] * T.float32(2)
+    for i, j in T.grid(m, n):
+        O[i, j] = two[i * n + j]
+
+
+@T.prim_func
+def sizes_under_a_condition(a: T.handle, o: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    O = T.match_buffer(o, (n,), "float32")
+    for i in range(n):
+        O[i] = A[i]
+    if n > 5:
+        one = T.decl_buffer((n - 5,), "float32")
+        for i in range(n - 5):
+            one[i] = A[i] + T.float32(1)
+        for i in range(n - 5):
+            O[i] = one[n - 6 - i]
+    for k in range(n // 4):
+        two = T.decl_buffer((n - 2,), "float32")
+        for i in range(3):
+            two[i] = A[i] * T.float32(2)
+        for i in range(3):
+            O[i] = two[2 - i]
+
+
+@T.prim_func
+def a_difference(A: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32"), n: T.int32, d: T.int32):
+    big = T.decl_buffer((n - d,), "float32")
+    for i in range(n - d):
+        big[i] = A[i % 4] * T.float32(2)
+    for i in range(4):
+        O[i] = big[i]
+
+
+@T.prim_func
+def registers_of_a_bounded_size(a: T.handle, o: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    O = T.match_buffer(o, (n,), "float32")
+    kept = T.decl_buffer((4,), "float32")
+    registers = T.decl_buffer((n,), "float32", scope="local")
+    for i in range(4):
+        kept[i] = T.float32(1)
+    for i in range(n):
+        registers[i] = A[i]
+    for i in range(n):
+        O[i] = registers[i] + kept[i % 4]

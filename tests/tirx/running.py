@@ -89,10 +89,10 @@ def run(module, arguments, directory=None):
         # Optimised, since a C compiler may take accesses of different types for accesses of different memory.
         module.export_library(path, options=["-O2"])
         module = tvm.runtime.load_module(path)
-    arrays = [tvm.runtime.tensor(a) for a in arguments]
+    arrays = [tvm.runtime.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
     _log.clear()
     module["entry"](*arrays)
-    return [a.numpy() for a in arrays], list(_log)
+    return [a.numpy() for a in arrays if hasattr(a, "numpy")], list(_log)
 
 
 def same_bits(function, arguments, target="llvm", directory=None, vectorize=False, spy=True, ours=OURS):

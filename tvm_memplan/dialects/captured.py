@@ -80,7 +80,7 @@ class Captured:
     upper_bounds: Mapping[Any, int] = field(default_factory=dict)
 
     def checks(self) -> Iterator[tuple[Any, int, str]]:
-        """Each parameter that has to be checked, the most it may be, and what to say when it is more."""
+        """Each parameter that must be from 0 to a bound, the bound, and what to say when it is not."""
         for variable, most in self.upper_bounds.items():
-            text = f"{variable.name} is above {most}, the upper bound that its memory was planned with"
+            text = f"{variable.name} is above {most}, the upper bound that its memory was planned with, or negative"
             yield variable, most, f"{self.function}: {text}"

@@ -59,6 +59,8 @@ class Allocation:
         The extents as the IR prints them, for messages.
     unit : Unit or None
         What a single extent is a multiple of, where it is symbolic.
+    bounds : frozenset of Var
+        The parameters whose declared upper bounds the extent rests on.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Allocation:
     extents: tuple[int | None, ...]
     extent_text: str = ""
     unit: Any = None
+    bounds: frozenset[Any] = frozenset()
 
     def size(self) -> int | None:
         """Bytes (per unit, if there is one), None when an extent or the size of an element is not known.

@@ -29,6 +29,7 @@ LAUNCH = "it is allocated inside a device launch"
 
 _ORDERS = {"shared": SHARED, "shared.dyn": ("shared.dyn",)}
 _COPIES = frozenset({"ptx_cp_async", "cp_async_raw", "cp_async"})
+_COMMITS = frozenset({"ptx_commit_group", "cp_async_commit_group"})
 _WAITS = frozenset({"ptx_wait_group", "cp_async_wait_group"})
 _RETURNS = frozenset({"ret", "thread_return"})
 # Calls whose value follows from their arguments alone.
@@ -65,6 +66,7 @@ class Launch:
     varying: list[Any] = field(default_factory=list)
     extents: dict[str, str] = field(default_factory=dict)
     copied: dict[str, None] = field(default_factory=dict)
+    uncommitted: dict[str, None] = field(default_factory=dict)  # of the copied
 
     def extent(self, thread: Any, value: Any) -> None:
         """One more thread extent."""
@@ -118,9 +120,15 @@ class Launch:
             scopes = _ORDERS.get(str(getattr(args[0], "value", "")), ())
             return (*nodes, Barrier(scopes)) if scopes else nodes
         elif name in _COPIES:
-            self.copied.update(dict.fromkeys(w for node in nodes if isinstance(node, Step) for w in node.writes))
+            written = dict.fromkeys(w for node in nodes if isinstance(node, Step) for w in node.writes)
+            self.copied.update(written)
+            self.uncommitted.update(written)
+        elif name in _COMMITS and top:
+            self.uncommitted = {}
         elif name in _WAITS and top and getattr(args[0], "value", None) == 0:
-            waited, self.copied = tuple(self.copied), {}
+            # A wait is for what was committed.
+            waited = tuple(name for name in self.copied if name not in self.uncommitted)
+            self.copied = dict(self.uncommitted)
             return (*nodes, Step("wait for copies", reads=waited))
         return nodes
 

@@ -138,7 +138,12 @@ class Reader:
                     regions.append(Region(title, trace, anchor, flat, unit, self.alignment, shapes, handles))
         left = (s for s in self.roots.storages.values() if s.reason)
         alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
-        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases), dict(self.extents.used))
+        return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases), self._upper_bounds())
+
+    def _upper_bounds(self) -> dict[Any, int]:
+        """The declared upper bounds that what is planned rests on, by parameter."""
+        resting = [storage.bounds for storage in self.roots.storages.values() if not storage.reason]
+        return {parameter: self.extents.declared[parameter] for bounds in resting for parameter in bounds}
 
     @staticmethod
     def _belongs(storage: Storage, region: int, unit: Unit | None) -> bool:
@@ -194,7 +199,9 @@ class Reader:
             # Of a symbolic size it is the unit that is rounded up.
             natural = least if what.unit is not None else max(natural_alignment(size or 0, wanted), least)
             full = max(wanted, least)
-            self.roots.storages[var] = Storage(name, var, what.scope, size, natural, reason, region, full, what.unit)
+            self.roots.storages[var] = Storage(
+                name, var, what.scope, size, natural, reason, region, full, what.unit, what.bounds
+            )
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
         return Placed(var)
@@ -242,18 +249,24 @@ class Reader:
         return accesses.steps(f"{stmt.buffer.name} = ...")
 
     def _IfThenElse(self, stmt: Any) -> tuple[Node, ...]:
+        self.extents.unsure += 1
         then = self.statement(stmt.then_case)
         orelse = self.statement(stmt.else_case) if stmt.else_case is not None else ()
+        self.extents.unsure -= 1
         if self.launch is not None:
             then, orelse = (self.launch.settled(body, stmt.condition) for body in (then, orelse))
         return (*self.use("if", stmt.condition), Branch(then, orelse))
 
     def _While(self, stmt: Any) -> tuple[Node, ...]:
         jumps = self.jumps
-        body = self.use("while", stmt.condition) + self.statement(stmt.body)
-        if self.launch is not None:
-            body = self.launch.settled(body, stmt.condition, certain=self.jumps == jumps)
-        return (Loop(body),)
+        self.extents.unsure += 1
+        head = self.use("while", stmt.condition)
+        body = head + self.statement(stmt.body)
+        self.extents.unsure -= 1
+        if self.launch is None:
+            return (Loop(body),)
+        # The condition is looked at once more when the loop ends, by each thread at its own time.
+        return (Loop(self.launch.settled(body, stmt.condition, certain=self.jumps == jumps)), *head)
 
     def _For(self, stmt: Any) -> tuple[Node, ...]:
         step = getattr(stmt, "step", None)
@@ -261,6 +274,8 @@ class Reader:
         extent, jumps = constant(stmt.extent), self.jumps
         loop = self.positions.enter(stmt.loop_var, stmt.min, stmt.extent, step)
         self.extents.ranges.append((stmt.loop_var, stmt.min, stmt.extent))
+        runs = extent is not None and extent > 0
+        self.extents.unsure += not runs
         if self.launch is not None:
             self.launch.bound(stmt.loop_var, stmt.min, stmt.extent)
         if stmt.kind == _PARALLEL and not self.outside:
@@ -274,6 +289,8 @@ class Reader:
             body = self.inside(reason, stmt.body)
         self.positions.leave(loop)
         self.extents.ranges.pop()
+        self.extents.unsure -= not runs
+        self.extents.unsure += self.jumps > jumps  # for good: what comes behind it may be skipped
         if self.launch is not None:
             body = self.launch.settled(body, stmt.min, stmt.extent, certain=self.jumps == jumps)
         # A jump may skip what the body writes, however often it runs.

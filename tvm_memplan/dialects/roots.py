@@ -43,6 +43,7 @@ class Storage:
     region: int
     full: int = 1
     unit: Any = None
+    bounds: frozenset[Any] = frozenset()
     texture: TextureShape | None = None  # for what is addressed by column and row
 
 

@@ -133,7 +133,7 @@ class FunctionPlan:
             LeftAlone(
                 ", ".join(planned.region.variables),
                 self.captured.function,
-                "global",
+                planned.region.scope,
                 None,
                 f"its size is a multiple of {planned.region.unit.text}, which has no upper bound",
             )

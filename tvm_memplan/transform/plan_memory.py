@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tvm_memplan.dialects.extents import checked_bounds
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.transform.function_plan import PLAN_ATTRIBUTE, done_scopes, name_of, plan_function
 from tvm_memplan.transform.shared_limit import limit_shared
@@ -70,19 +71,22 @@ def PlanMemory(
 
     Raises
     ------
+    BadInput
+        At once, when an upper bound is no integer from 0 on.
     MissingDependency, UnsupportedIR
         At once, when no TVM is installed or its tensor IR cannot be read.
     OverBudget
         While it runs, when the shared memory of a launch is more than the limit.
     """
     dialect = tir_dialect()
+    bounds = checked_bounds(upper_bounds)
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
         attributes = function.attrs
         left = [scope for scope in scopes if scope not in done_scopes(attributes)]
         if not left:
             return function
-        made = plan_function(function, name_of(function, module), planner, alignment, left, upper_bounds)
+        made = plan_function(function, name_of(function, module), planner, alignment, left, bounds)
         limit_shared(made, shared_limit if shared_limit is not None else dialect.shared_limit(function))
         return function.with_attr(PLAN_ATTRIBUTE, made.to_attribute()) if made.regions else function
 

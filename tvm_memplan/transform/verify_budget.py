@@ -15,6 +15,7 @@ from typing import Any
 
 from tvm_memplan.boards import Board, Region, load_board
 from tvm_memplan.budget import Reserve, judge_budget, raise_over_budget
+from tvm_memplan.dialects.extents import checked_bounds
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.sizes import parse_size
@@ -57,12 +58,10 @@ def VerifyBudget(
     """
     dialect = tir_dialect()
 
-    board = _board(budget)
+    board, bounds = _board(budget), checked_bounds(upper_bounds)
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
-        report = plan_function(
-            function, name_of(function, module), planner, alignment, upper_bounds=upper_bounds
-        ).in_bytes()
+        report = plan_function(function, name_of(function, module), planner, alignment, upper_bounds=bounds).in_bytes()
         raise_over_budget(judge_budget(report, board, reserve, external=external))
         return function
 

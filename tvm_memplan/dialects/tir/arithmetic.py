@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from tvm import arith, ir, tir
 
 from tvm_memplan.dialects.extents import Arithmetic
+from tvm_memplan.dialects.tir.expressions import has_load
 
 
 def _variables(expr: Any) -> list[Any]:
@@ -19,18 +19,20 @@ def _variables(expr: Any) -> list[Any]:
 ARITHMETIC = Arithmetic(
     analyzer=arith.Analyzer,
     between=lambda first, count: ir.Range.from_min_extent(first, count),
+    bounds=arith.ConstIntBound,
     integer=lambda like, value: tir.IntImm(like.dtype, value),
     type_of=lambda expr: str(expr.dtype),
     variables=_variables,
+    varies=has_load,
 )
 
 
-def parameters(function: Any) -> Iterable[Any]:
-    """The integers that have a value when `function` begins: parameters, and what shapes of parameters name."""
-    found: dict[Any, None] = {}
+def parameters(function: Any) -> dict[Any, bool]:
+    """The integers that have a value when `function` begins, and whether they are of a shape, and so not negative."""
+    found: dict[Any, bool] = {}
     for parameter in function.params:
         shape = function.buffer_map[parameter].shape if parameter in function.buffer_map else ()
         for variable in (parameter, *(v for extent in shape for v in _variables(extent))):
             if variable.dtype in ("int32", "int64"):
-                found[variable] = None
+                found[variable] = found.get(variable, False) or variable is not parameter
     return found

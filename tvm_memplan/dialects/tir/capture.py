@@ -59,7 +59,7 @@ def capture(
     UnsupportedIR
         When an allocation is larger than any address space.
     """
-    bounds = {**declared_bounds(function), **(upper_bounds or {})}
+    bounds = declared_bounds(function, name, upper_bounds)
     reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds), scopes)
     reader.texture_limits = texture_limits(function)
     try:
@@ -75,7 +75,7 @@ def _allocation(stmt: Any, extents: Extents | None = None) -> Allocation:
     if extents is None or len(stmt.extents) != 1:
         return Allocation(stmt.buffer_var.name, stmt.dtype, scope, constants(stmt.extents), text)
     extent = extents.of(stmt.extents[0])
-    return Allocation(stmt.buffer_var.name, stmt.dtype, scope, (extent.count,), text, extent.unit)
+    return Allocation(stmt.buffer_var.name, stmt.dtype, scope, (extent.count,), text, extent.unit, extent.bounds)
 
 
 def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
@@ -136,6 +136,7 @@ class _Reader(Reader):
 
     def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
         label = call_name(stmt.value) if isinstance(stmt.value, tir.Call) else "evaluate"
+        self.extents.unsure += label == "tir.ret"
         if label in ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked"):
             label = f"call {getattr(stmt.value.args[0], 'value', label)}"
         return self.use(label, stmt.value)

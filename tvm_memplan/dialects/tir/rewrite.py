@@ -66,7 +66,7 @@ def rewrite(
     for arena in arenas.body:
         body = writer.allocate(arena, body)
     for variable, bound, text in captured.checks():
-        body = tir.AssertStmt(variable <= bound, tir.StringImm(text), body)
+        body = tir.AssertStmt(tir.And(variable >= 0, variable <= bound), tir.StringImm(text), body)
     return function.with_body(body)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import tvm_ffi
@@ -10,6 +9,7 @@ from tvm import ir, sym, tirx
 from tvm.tirx.buffer import is_buffer_var
 
 from tvm_memplan.dialects.extents import Arithmetic
+from tvm_memplan.dialects.tirx.expressions import has_load
 
 
 def _variables(expr: Any) -> list[Any]:
@@ -21,18 +21,20 @@ def _variables(expr: Any) -> list[Any]:
 ARITHMETIC = Arithmetic(
     analyzer=sym.Analyzer,
     between=lambda first, count: ir.Range.from_min_extent(first, count),
+    bounds=sym.ConstIntBound,
     integer=lambda like, value: tirx.IntImm(str(like.ty.dtype), value),
     type_of=lambda expr: str(expr.ty.dtype),
     variables=_variables,
+    varies=has_load,
 )
 
 
-def parameters(function: Any) -> Iterable[Any]:
-    """The integers that have a value when `function` begins: parameters, and what shapes of parameters name."""
-    found: dict[Any, None] = {}
+def parameters(function: Any) -> dict[Any, bool]:
+    """The integers that have a value when `function` begins, and whether they are of a shape, and so not negative."""
+    found: dict[Any, bool] = {}
     for parameter in function.params:
         shape = parameter.ty.shape if is_buffer_var(parameter) else ()
         for variable in (parameter, *(v for extent in shape for v in _variables(extent))):
             if isinstance(variable.ty, ir.PrimType) and str(variable.ty.dtype) in ("int32", "int64"):
-                found[variable] = None
+                found[variable] = found.get(variable, False) or variable is not parameter
     return found

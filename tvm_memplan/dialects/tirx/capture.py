@@ -76,7 +76,7 @@ def capture(
     UnsupportedIR
         When an allocation is larger than any address space.
     """
-    bounds = {**declared_bounds(function), **(upper_bounds or {})}
+    bounds = declared_bounds(function, name, upper_bounds)
     reader = _Reader(name, alignment, Extents(ARITHMETIC, parameters(function), bounds), scopes)
     reader.texture_limits = texture_limits(function)
     try:
@@ -90,7 +90,7 @@ def _allocation(buffer: Any, extents: Extents | None = None) -> Allocation:
     if extents is None or len(shape) != 1:
         return Allocation(buffer.name, dtype, scope, constants(shape), str(shape))
     extent = extents.of(shape[0])
-    return Allocation(buffer.name, dtype, scope, (extent.count,), str(shape[0]), extent.unit)
+    return Allocation(buffer.name, dtype, scope, (extent.count,), str(shape[0]), extent.unit, extent.bounds)
 
 
 def _all_left_alone(function: Any, name: str, reason: str) -> Iterable[LeftAlone]:
@@ -195,6 +195,7 @@ class _Reader(Reader):
         name = call_name(stmt.value)
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             self.jumps += 1
+            self.extents.unsure += 1
         label = name or "evaluate"
         if name in ("tirx.call_extern", "tirx.tvm_call_packed", "tirx.tvm_call_cpacked"):
             label = f"call {getattr(stmt.value.args[0], 'value', label)}"
@@ -202,12 +203,14 @@ class _Reader(Reader):
 
     def _Break(self, _stmt: Any) -> tuple[Node, ...]:
         self.jumps += 1
+        self.extents.unsure += 1
         return ()
 
     _Continue = _Break
 
     def _Return(self, stmt: Any) -> tuple[Node, ...]:
         # What follows does not run; taking it to run keeps buffers alive for longer, never for less.
+        self.extents.unsure += 1
         return self.use("return", stmt.value, keeps="it is returned")
 
     def _AssertStmt(self, stmt: Any) -> tuple[Node, ...]:

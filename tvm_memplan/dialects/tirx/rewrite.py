@@ -209,7 +209,8 @@ class _Writer:
 
     def loop(self, loop: Any, mutator: Any) -> Any:
         # Only the first of several loops with one variable is a region.
-        arenas = self.loops.pop(loop.loop_var, ())
+        # Loops in sequence may count in one variable; the first parallel one is the region.
+        arenas = self.loops.pop(loop.loop_var, ()) if loop.kind == tirx.ForKind.PARALLEL else ()
         made = mutator.default_mutate(loop)
         if not arenas:
             return made
@@ -232,7 +233,7 @@ class _Writer:
 def _checked(body: Any, captured: Captured) -> Any:
     """`body` behind a check of the upper bounds that its arenas rest on."""
     checks = [
-        tirx.AssertStmt(variable <= bound, ir.StringImm("ValueError"), [ir.StringImm(text)])
+        tirx.AssertStmt(tirx.And(variable >= 0, variable <= bound), ir.StringImm("ValueError"), [ir.StringImm(text)])
         for variable, bound, text in captured.checks()
     ]
     rest = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
