@@ -188,7 +188,8 @@ class Program:
                 "uint8",
                 size,
                 lambda view: self.loop(
-                    size, lambda i: self.nodes.store(view, self.nodes.cast("uint8", self.load(source, i % many)), i)
+                    size,
+                    lambda i: self.nodes.store(view, self.nodes.cast("uint8", self.small_byte(source, i % many)), i),
                 ),
             )
         start = self.random.randrange(length)
@@ -216,8 +217,12 @@ class Program:
         return self.nodes.loop(f"i{self.count}", extent, body, "unrolled" if unrolled else kind)
 
     def load(self, buffer, index):
-        """An element as a small integer, whatever the type."""
-        return self.nodes.cast("int32", self.nodes.load(buffer, index))
+        """An element as a small integer, whatever the type: sums and products that overflow are undefined."""
+        return self.nodes.remainder(self.nodes.cast("int32", self.nodes.load(buffer, index)), 97)
+
+    def small_byte(self, buffer, index):
+        """An element as a number from 1 to 61: four such bytes are a float that an integer can hold."""
+        return self.nodes.remainder(self.load(buffer, index), 31) + self.nodes.number(31)
 
     def store(self, buffer, index, value):
         # Kept small, so that converting to a float and back is exact and never undefined.
