@@ -77,3 +77,22 @@ def test_where_tvm_could_not_run_thread_sync_again_memory_stays_as_it_was():
         tvm.transform.Sequential(sync)(forced)
     passes = SharedMemoryPasses()
     tvm.ir.assert_structural_equal(tvm.transform.Sequential(passes)(module), plain)
+
+
+def test_a_wait_is_for_what_was_committed():
+    @T.prim_func
+    def kernel(A: T.Buffer((128,), "float16"), O: T.Buffer((128,), "float16")):
+        for tx in T.thread_binding(16, "threadIdx.x"):
+            first = T.decl_buffer((128,), "float16", scope="shared")
+            second = T.decl_buffer((128,), "float16", scope="shared")
+            T.evaluate(T.ptx_cp_async(first.data, tx * 8, A.data, tx * 8, 16, dtype="float16"))
+            T.evaluate(T.ptx_wait_group(0, dtype=""))
+            T.evaluate(T.tvm_storage_sync("shared"))
+            second[tx] = A[tx]
+            T.evaluate(T.tvm_storage_sync("shared"))
+            O[tx + 16] = second[15 - tx]
+            T.evaluate(T.ptx_commit_group(dtype=""))
+            T.evaluate(T.ptx_wait_group(0, dtype=""))
+
+    (report,) = analyze_memory(lowered(kernel)).values()
+    assert report.pools[0].planned == 512
