@@ -16,6 +16,7 @@ from math import gcd
 from operator import index
 from typing import Any
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import ADDRESS_SPACE_BYTES, constant
 from tvm_memplan.errors import BadInput
 
@@ -74,8 +75,7 @@ def declared_bounds(function: Any, name: str, given: Mapping[str, int] | None) -
     BadInput
         When the function's own are no upper bounds.
     """
-    attributes = function.attrs
-    own: Any = {} if attributes is None or BOUNDS_ATTRIBUTE not in attributes else attributes[BOUNDS_ATTRIBUTE]
+    own = attribute(function, BOUNDS_ATTRIBUTE)
     return {**checked_bounds(own, f"attribute {BOUNDS_ATTRIBUTE} of function {name!r}"), **(given or {})}
 
 

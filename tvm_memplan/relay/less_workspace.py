@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.relay.operator_memory import OperatorMemory
 from tvm_memplan.relay.recut import Recut, recut
 from tvm_memplan.relay.targets import Configuration
@@ -42,8 +43,7 @@ def what_was_done(moved: Sequence[Recut], mod: Any) -> tuple[str, ...]:
     records = [
         record
         for function in mod.functions.values()
-        if function.attrs is not None and INLINED_ATTRIBUTE in function.attrs
-        for record in json.loads(str(function.attrs[INLINED_ATTRIBUTE]))
+        for record in json.loads(str(attribute(function, INLINED_ATTRIBUTE) or "[]"))
     ]
     if records:
         size = sum(record["size"] for record in records)

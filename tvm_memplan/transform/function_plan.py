@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect
@@ -269,17 +270,18 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
     return FunctionPlan(captured, tuple(regions), planner, alignment, scopes, bounds)
 
 
-def done_scopes(attributes: Any) -> tuple[str, ...]:
-    """The scopes that `RewriteStorage` has done in a function with these attributes."""
-    if attributes is None or ARENA_ATTRIBUTE not in attributes:
+def done_scopes(function: Any) -> tuple[str, ...]:
+    """The scopes that `RewriteStorage` has done in a function."""
+    if attribute(function, ARENA_ATTRIBUTE) is None:
         return ()
-    return tuple(json.loads(str(attributes[DONE_ATTRIBUTE]))) if DONE_ATTRIBUTE in attributes else ("global",)
+    return tuple(json.loads(str(attribute(function, DONE_ATTRIBUTE) or '["global"]')))
 
 
 def name_of(function: Any, module: Any) -> str:
     """What people call `function`: its global symbol, or the name it has in `module`."""
-    if function.attrs is not None and "global_symbol" in function.attrs:
-        return str(function.attrs["global_symbol"])
+    symbol = attribute(function, "global_symbol")
+    if symbol is not None:
+        return str(symbol)
     # TVM may have taken the function out of the module while a pass works on it, and left nothing in its place.
     for variable, member in module.functions.items():
         if member is None or member.same_as(function):

@@ -82,8 +82,7 @@ def PlanMemory(
     bounds = checked_bounds(upper_bounds)
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
-        attributes = function.attrs
-        left = [scope for scope in scopes if scope not in done_scopes(attributes)]
+        left = [scope for scope in scopes if scope not in done_scopes(function)]
         if not left:
             return function
         made = plan_function(function, name_of(function, module), planner, alignment, left, bounds)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.transform.function_plan import (
     ARENA_ATTRIBUTE,
@@ -42,10 +43,10 @@ def RewriteStorage() -> Any:
     dialect = tir_dialect()
 
     def transform(function: Any, module: Any, _context: Any) -> Any:
-        attributes = function.attrs
-        if attributes is None or PLAN_ATTRIBUTE not in attributes:
+        recorded = attribute(function, PLAN_ATTRIBUTE)
+        if recorded is None:
             return function
-        made = recorded_plan(function, name_of(function, module), str(attributes[PLAN_ATTRIBUTE]))
+        made = recorded_plan(function, name_of(function, module), str(recorded))
         sizes = {r.region.name: r.size for r in made.regions if r.region.variables}
         offsets = {r.region.name: r.offsets for r in made.regions}
         barriers: dict[Any, set[int]] = {}
@@ -57,8 +58,8 @@ def RewriteStorage() -> Any:
             if region.textures.scopes:
                 handles = region.region.texture_variables
                 rewritten = dialect.rewrite_textures(rewritten, handles, region.textures.for_rewriting())
-        before = json.loads(str(attributes[ARENA_ATTRIBUTE])) if ARENA_ATTRIBUTE in attributes else {}
-        done = sorted({*done_scopes(attributes), *made.scopes})
+        before = json.loads(str(attribute(function, ARENA_ATTRIBUTE) or "{}"))
+        done = sorted({*done_scopes(function), *made.scopes})
         rewritten = rewritten.with_attr(ARENA_ATTRIBUTE, json.dumps({**before, **sizes}, sort_keys=True))
         return rewritten if done == ["global"] else rewritten.with_attr(DONE_ATTRIBUTE, json.dumps(done))
 

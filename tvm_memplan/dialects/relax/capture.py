@@ -30,6 +30,7 @@ from typing import Any
 
 from tvm import ir, relax, tirx
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.relax.calls import Call, understood
 from tvm_memplan.dialects.relax.graph import CALLER, RUN_TIME, Graph, KernelCall, Tensor
 from tvm_memplan.dialects.relax.shapes import shape_variables, upper_bounds
@@ -122,8 +123,8 @@ class _Reader:
     # -- parameters and names --------------------------------------------------------------------------------------
 
     def _parameters(self, function: Any) -> None:
-        attributes = function.attrs or {}
-        inputs = int(attributes["num_input"]) if "num_input" in attributes else len(function.params)
+        told = attribute(function, "num_input")
+        inputs = len(function.params) if told is None else int(told)
         for i, param in enumerate(function.params):
             kind = Kind.INPUT if i < inputs else Kind.WEIGHTS
             self.values[param] = self._outside(param.name, param.ty, kind, CALLER)

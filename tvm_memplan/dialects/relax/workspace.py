@@ -29,6 +29,7 @@ import tvm_ffi
 from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import constants, element_bytes
 from tvm_memplan.dialects.tirx import before_storage_rewrite
 
@@ -83,8 +84,7 @@ def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = ()) -> dict[str
 
 
 def _is_kernel(function: Any) -> bool:
-    attributes = function.attrs or {}
-    return "tirx.is_host_func" not in attributes and "target" not in attributes
+    return attribute(function, "tirx.is_host_func") is None and attribute(function, "target") is None
 
 
 def _only_called(module: Any, names: set[str]) -> set[str]:

@@ -35,6 +35,7 @@ from typing import Any
 import tvm
 from tvm import arith, tir
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import constant, element_bytes
 from tvm_memplan.dialects.reader import NotUnderstood
 from tvm_memplan.dialects.tir.expressions import children, has_load
@@ -260,8 +261,7 @@ def _sources_stay(copy: _Copy, sites: Sites) -> bool:
 
 def _sources_are_apart(copy: _Copy, sites: Sites) -> bool:
     """Rule 4: no other parameter of the function that is written later may be one of the sources."""
-    attributes = copy.function.attrs
-    if attributes is not None and "tir.noalias" in attributes and bool(attributes["tir.noalias"]):
+    if attribute(copy.function, "tir.noalias"):
         return True
     params = [buffer.data for buffer in copy.function.buffer_map.values()]
     later = [site.node.buffer.data for site in sites.writes if site.at > copy.site.at]

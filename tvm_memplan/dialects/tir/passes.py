@@ -8,6 +8,8 @@ from typing import Any
 import tvm
 from tvm import tir
 
+from tvm_memplan.dialects.attributes import target_number
+
 
 def function_pass(transform: Callable[[Any, Any, Any], Any], name: str) -> Any:
     """A pass that calls `transform(function, module, context)` for every PrimFunc."""
@@ -38,6 +40,4 @@ def is_lowered(function: Any) -> bool:
 
 def shared_limit(function: Any) -> int | None:
     """Bytes of shared memory that a block may have on the target that `function` carries, None where none says."""
-    target = None if function.attrs is None or "target" not in function.attrs else function.attrs["target"]
-    limit = None if target is None else target.attrs.get("max_shared_memory_per_block")
-    return None if limit is None else int(limit)
+    return target_number(function, "max_shared_memory_per_block")

@@ -13,6 +13,7 @@ from typing import Any
 import tvm
 from tvm import tir
 
+from tvm_memplan.dialects.attributes import target_number
 from tvm_memplan.dialects.elements import constants
 from tvm_memplan.dialects.textures import TextureAllocation, TextureShape, is_texture
 
@@ -37,10 +38,8 @@ def texture_of(stmt: Any, limits: tuple[int | None, ...] = ()) -> TextureAllocat
 
 def texture_limits(function: Any) -> tuple[int | None, ...]:
     """What the function's target, or the current one, allows in each dimension, None where none of them says."""
-    target = function.attrs["target"] if function.attrs is not None and "target" in function.attrs else None
-    target = target if target is not None else tvm.target.Target.current(allow_none=True)
-    limit = target.attrs.get("texture_spatial_limit") if target is not None else None
-    return (None if limit is None else int(limit),) * 2
+    around = tvm.target.Target.current(allow_none=True)
+    return (target_number(function, "texture_spatial_limit", around),) * 2
 
 
 def rewrite_textures(

@@ -8,6 +8,7 @@ from typing import Any
 import tvm_ffi
 from tvm import tirx
 
+from tvm_memplan.dialects.attributes import target_number
 from tvm_memplan.errors import MemPlanError
 
 # An error that leaves a pass goes through C++, which keeps its text and its kind, and would make a RuntimeError of
@@ -32,6 +33,4 @@ def is_lowered(function: Any) -> bool:
 
 def shared_limit(function: Any) -> int | None:
     """Bytes of shared memory that a block may have on the target that `function` carries, None where none says."""
-    target = None if function.attrs is None else function.attrs.get("target")
-    limit = None if target is None else target.attrs.get("max_shared_memory_per_block")
-    return None if limit is None else int(limit)
+    return target_number(function, "max_shared_memory_per_block")

@@ -17,6 +17,7 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.tirx.buffer import decl_buffer
 
+from tvm_memplan.dialects.attributes import target_number
 from tvm_memplan.dialects.elements import constant, constants, element_bytes
 from tvm_memplan.dialects.textures import CHANNELS, TextureAllocation, TextureShape, is_texture
 from tvm_memplan.dialects.tirx.expressions import call_name, element_type
@@ -43,12 +44,9 @@ def texture_of(stmt: Any, limits: tuple[int | None, ...] = ()) -> TextureAllocat
 
 def texture_limits(function: Any) -> tuple[int | None, ...]:
     """What the function's target, or the current one, allows in each dimension, None where none of them says."""
-    target = function.attrs["target"] if function.attrs is not None and "target" in function.attrs else None
-    target = target if target is not None else tvm.target.Target.current(allow_none=True)
-    if target is None:
-        return (None,) * _RANK
-    spatial, depth = (target.attrs.get(f"texture_{what}_limit") for what in ("spatial", "depth"))
-    return tuple(None if limit is None else int(limit) for limit in (spatial, spatial, depth))
+    around = tvm.target.Target.current(allow_none=True)
+    spatial, depth = (target_number(function, f"texture_{what}_limit", around) for what in ("spatial", "depth"))
+    return spatial, spatial, depth
 
 
 def rewrite_textures(
