@@ -7,6 +7,7 @@ from typing import Any
 
 from tvm import ir, relax
 
+from tvm_memplan.dialects.extents import checked_bounds, declared_bounds
 from tvm_memplan.errors import BadInput
 
 
@@ -21,10 +22,9 @@ def upper_bounds(function: Any, name: str, given: Mapping[str, int]) -> dict[Any
     Raises
     ------
     BadInput
-        A bound is below 1.
+        A bound is no integer, or below 1.
     """
-    declared = (function.attrs or {}).get("tir_var_upper_bound") or {}
-    named = {**{str(key): int(most) for key, most in declared.items()}, **given}
+    named = declared_bounds(function, name, checked_bounds(given, "bounds"))
     for var, most in named.items():
         if most < 1:
             raise BadInput(f"function {name!r}: the upper bound of {var!r} must be 1 or more, got {most}")

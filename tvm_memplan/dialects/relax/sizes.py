@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tvm_ffi
 from tvm import ir, sym, tirx
 
+from tvm_memplan.dialects.tirx.arithmetic import variables
 from tvm_memplan.errors import UnsupportedIR
 
 # What TVM's bounds say where there is none.
@@ -103,7 +103,7 @@ def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor:
                 raise UnsupportedIR(f"{tensor}: a dimension is {int(dim)}, in the shape {_show(shape)}")
             coefficient *= int(dim)
             continue
-        most = _most(dim, analyzer, bounds)
+        most = _most(dim, analyzer)
         if most is not None:
             if most < 0:
                 raise UnsupportedIR(f"{tensor}: dimension {dim} can be {most} at most, in the shape {_show(shape)}")
@@ -117,13 +117,6 @@ def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor:
     return TensorSize(coefficient, tuple(factors), tuple(at_bound))
 
 
-def variables(expression: Any) -> tuple[Any, ...]:
-    """The variables in an expression, each once."""
-    found: dict[Any, None] = {}
-    tvm_ffi.structural_walk(expression, (ir.Var, lambda var: found.setdefault(var)))
-    return tuple(found)
-
-
 def _show(shape: Sequence[Any]) -> str:
     return f"[{', '.join(str(int(dim) if isinstance(dim, tirx.IntImm) else dim) for dim in shape)}]"
 
@@ -135,7 +128,7 @@ def _analyzer(bounds: Mapping[Any, int]) -> Any:
     return analyzer
 
 
-def _most(dim: Any, analyzer: Any, bounds: Mapping[Any, int]) -> int | None:
+def _most(dim: Any, analyzer: Any) -> int | None:
     most = int(analyzer.const_int_bound(dim).max_value)
     return most if most < _UNBOUNDED else None
 

@@ -18,7 +18,7 @@ def _variables(expr: Any) -> list[Any]:
 
 ARITHMETIC = Arithmetic(
     analyzer=arith.Analyzer,
-    between=lambda first, count: ir.Range.from_min_extent(first, count),
+    between=ir.Range.from_min_extent,
     bounds=arith.ConstIntBound,
     integer=lambda like, value: tir.IntImm(like.dtype, value),
     type_of=lambda expr: str(expr.dtype),

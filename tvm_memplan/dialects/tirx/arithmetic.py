@@ -12,19 +12,20 @@ from tvm_memplan.dialects.extents import Arithmetic
 from tvm_memplan.dialects.tirx.expressions import has_load
 
 
-def _variables(expr: Any) -> list[Any]:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(expr, (ir.Var, found.append))
-    return found
+def variables(expr: Any) -> tuple[Any, ...]:
+    """The variables in an expression, each once."""
+    found: dict[Any, None] = {}
+    tvm_ffi.structural_walk(expr, (ir.Var, lambda var: found.setdefault(var)))
+    return tuple(found)
 
 
 ARITHMETIC = Arithmetic(
     analyzer=sym.Analyzer,
-    between=lambda first, count: ir.Range.from_min_extent(first, count),
+    between=ir.Range.from_min_extent,
     bounds=sym.ConstIntBound,
     integer=lambda like, value: tirx.IntImm(str(like.ty.dtype), value),
     type_of=lambda expr: str(expr.ty.dtype),
-    variables=_variables,
+    variables=variables,
     varies=has_load,
 )
 
@@ -34,7 +35,7 @@ def parameters(function: Any) -> dict[Any, bool]:
     found: dict[Any, bool] = {}
     for parameter in function.params:
         shape = parameter.ty.shape if is_buffer_var(parameter) else ()
-        for variable in (parameter, *(v for extent in shape for v in _variables(extent))):
+        for variable in (parameter, *(v for extent in shape for v in variables(extent))):
             if isinstance(variable.ty, ir.PrimType) and str(variable.ty.dtype) in ("int32", "int64"):
                 found[variable] = found.get(variable, False) or variable is not parameter
     return found
