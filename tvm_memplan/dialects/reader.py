@@ -216,6 +216,11 @@ class Reader:
             outside = outside[self.launch.depth :]
         return outside[-1] if outside else ""
 
+    def jump(self) -> None:
+        """A break or continue stands here: what stands behind it may be skipped."""
+        self.jumps += 1
+        self.extents.unsure += 1
+
     def accesses(self) -> Accesses:
         """The accesses of one statement, empty yet."""
         inside = None if self.launch is None else self.launch.region
@@ -290,11 +295,10 @@ class Reader:
         self.positions.leave(loop)
         self.extents.ranges.pop()
         self.extents.unsure -= not runs
-        self.extents.unsure += self.jumps > jumps  # for good: what comes behind it may be skipped
         if self.launch is not None:
             body = self.launch.settled(body, stmt.min, stmt.extent, certain=self.jumps == jumps)
         # A jump may skip what the body writes, however often it runs.
-        once, mixed = extent is not None and extent > 0 and self.jumps == jumps, stmt.kind not in (_SERIAL, _UNROLLED)
+        once, mixed = runs and self.jumps == jumps, stmt.kind not in (_SERIAL, _UNROLLED)
         return (*head, self.positions.looped(loop, self.positions.in_digits(loop, body), once, mixed))
 
     def _parallel(self, stmt: Any, loop: Entered) -> tuple[Node, ...]:

@@ -128,18 +128,17 @@ class FunctionPlan:
 
     def in_bytes(self) -> MemoryReport:
         """As `whole`, with arenas of symbolic size among what was left alone, since their bytes are not known."""
-        report, symbolic = self.whole(), [planned for planned in self.regions if planned.region.unit is not None]
-        pools = {planned.plan.problem.pools[0].name for planned in symbolic}
+        report, symbolic = self.whole(), [(r, r.region.unit) for r in self.regions if r.region.unit is not None]
+        pools = {planned.plan.problem.pools[0].name for planned, _ in symbolic}
         unknown = tuple(
             LeftAlone(
                 ", ".join(planned.region.variables),
                 self.captured.function,
                 planned.region.scope,
                 None,
-                f"its size is a multiple of {planned.region.unit.text}, which has no upper bound",
+                f"its size is a multiple of {unit.text}, which has no upper bound",
             )
-            for planned in symbolic
-            if planned.region.unit is not None
+            for planned, unit in symbolic
         )
         return replace(
             report,

@@ -194,16 +194,14 @@ class _Reader(Reader):
     def _Evaluate(self, stmt: Any) -> tuple[Node, ...]:
         name = call_name(stmt.value)
         if name in ("tirx.break_loop", "tirx.continue_loop"):
-            self.jumps += 1
-            self.extents.unsure += 1
+            self.jump()
         label = name or "evaluate"
         if name in ("tirx.call_extern", "tirx.tvm_call_packed", "tirx.tvm_call_cpacked"):
             label = f"call {getattr(stmt.value.args[0], 'value', label)}"
         return self.use(label, stmt.value)
 
     def _Break(self, _stmt: Any) -> tuple[Node, ...]:
-        self.jumps += 1
-        self.extents.unsure += 1
+        self.jump()
         return ()
 
     _Continue = _Break
