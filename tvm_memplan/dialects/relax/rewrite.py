@@ -23,6 +23,8 @@ from typing import Any
 from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
 
+from tvm_memplan.dialects.relax.bindings import BindingRewriter
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -82,37 +84,22 @@ def rewrite(function: Any, storages: Sequence[Storage], spots: Mapping[Any, Spot
     return relax.Function(function.params, whole, function.ret_ty, function.is_pure, function.attrs, function.span)
 
 
-class _Writer:
+class _Writer(BindingRewriter):
     def __init__(self, spots: Mapping[Any, Spot]) -> None:
+        super().__init__()
         self.spots = spots
         self.storages: list[Any] = []
-        self.builder = relax.BlockBuilder()
 
     def bound(self, name: str, value: Any) -> Any:
         """A new variable for `value`."""
         value = self.builder.normalize(value)
         return relax.VarBinding(ir.Var(name, value.ty), value)
 
-    def sequence(self, seq: Any) -> Any:
-        blocks = []
-        for block in seq.blocks:
-            bindings = [made for binding in block.bindings for made in self.binding(binding)]
-            kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
-            blocks.append(kind(bindings, block.span))
-        made = relax.SeqExpr(blocks, seq.body, seq.span)
-        _update_type(made, seq.ty)
-        return made
-
-    def binding(self, binding: Any) -> list[Any]:
-        value = binding.value
-        if isinstance(value, relax.If):
-            made = relax.If(value.cond, self.sequence(value.true_branch), self.sequence(value.false_branch), value.span)
-            _update_type(made, value.ty)
-            return [relax.VarBinding(binding.var, made, binding.span)]
+    def replaced(self, binding: Any) -> list[Any]:
         if binding.var not in self.spots:
             return [binding]
         spot = self.spots[binding.var]
-        shape, dtype, device, _ = value.args
+        shape, dtype, device, _ = binding.value.args
         tensor = relax.op.memory.alloc_tensor(self.storages[spot.storage], spot.offset, shape, dtype, device)
         if isinstance(spot.offset, int) and spot.offset == 0:
             return [relax.VarBinding(binding.var, self.builder.normalize(tensor), binding.span)]

@@ -31,6 +31,7 @@ from tvm.relax.expr import _update_type
 
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import constants, element_bytes
+from tvm_memplan.dialects.relax.bindings import BindingRewriter
 from tvm_memplan.dialects.tirx import before_storage_rewrite
 
 #: From so many bytes on TVM takes a constant allocation from the run time's workspace; what is smaller is on the stack.
@@ -178,32 +179,19 @@ def _with_lifted(module: Any, lifted: Mapping[str, _Lifted]) -> Any:
     return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
 
 
-class _Writer:
+class _Writer(BindingRewriter):
     """Gives calls of lifted kernels their scratch."""
 
     def __init__(self, lifted: Mapping[str, _Lifted], variables: Mapping[str, Any]) -> None:
+        super().__init__()
         self.lifted = lifted
         self.variables = variables
-        self.builder = relax.BlockBuilder()
 
     def function(self, f: Any) -> Any:
         return relax.Function(f.params, self.sequence(f.body), f.ret_ty, f.is_pure, f.attrs, f.span)
 
-    def sequence(self, seq: Any) -> Any:
-        blocks = []
-        for block in seq.blocks:
-            kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
-            blocks.append(kind([made for b in block.bindings for made in self.binding(b)], block.span))
-        made = relax.SeqExpr(blocks, seq.body, seq.span)
-        _update_type(made, seq.ty)
-        return made
-
-    def binding(self, binding: Any) -> list[Any]:
+    def replaced(self, binding: Any) -> list[Any]:
         value = binding.value
-        if isinstance(value, relax.If):
-            made = relax.If(value.cond, self.sequence(value.true_branch), self.sequence(value.false_branch), value.span)
-            _update_type(made, value.ty)
-            return [relax.VarBinding(binding.var, made, binding.span)]
         name = str(value.op.name_hint) if isinstance(value, ir.Call) and isinstance(value.op, ir.GlobalVar) else ""
         if name not in self.lifted:
             return [binding]
