@@ -14,7 +14,7 @@ PACKAGE = Path(tvm_memplan.__file__).parent
 #: Every part of the package; one imports only from rows above its own, and from itself.
 LAYERS = (
     {"errors"},
-    {"planning", "sizes"},
+    {"model_files", "planning", "sizes"},
     {"boards", "report"},
     {"budget", "dialects"},
     {"export", "transform"},

@@ -1,20 +1,14 @@
-"""Model files in: ONNX, TFLite, PyTorch's exported programs, and Relax modules as JSON or text.
-
-Every file is tried on its own terms first (does it exist, does it begin like its format), because the readers
-underneath answer a wrong file with anything from an IndexError to a crash of the process.
-"""
+"""Model files in: ONNX, TFLite, PyTorch's exported programs, and Relax modules as JSON or text."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
-
-Shapes = Mapping[str, tuple[int, ...]]
+from tvm_memplan.model_files import Shapes, model_bytes, onnx_inputs, onnx_model, require_saved_module, tflite_model
 
 
 def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
@@ -38,53 +32,25 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
         A package is not installed.
     """
     path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise BadInput(f"{path}: unknown kind of model; it has to end in {', '.join(_READERS)}")
-    if shapes and path.suffix.lower() != ".onnx":
-        raise BadInput(f"{path}: shapes can be given for ONNX only")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    if not data:
-        raise BadInput(f"{path}: the file is empty")
+    data = model_bytes(path, _READERS, shapes)
     relax_dialect()
-    return _read_onnx(path, data, shapes) if shapes else reader(path, data)
+    return _read_onnx(path, data, shapes) if shapes else _READERS[path.suffix.lower()](path, data)
 
 
 def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingDependency("reading ONNX models needs: pip install 'tvm-memplan[relax]'") from error
     from tvm.relax.frontend.onnx import from_onnx
 
-    try:
-        model = onnx.load_model_from_string(data)
-    except DecodeError as error:
-        raise BadInput(f"{path}: not an ONNX model, or a truncated one ({error})") from error
-    if not model.graph.node:
-        raise BadInput(f"{path}: not an ONNX model: it holds no operators")
-    names = [value.name for value in model.graph.input]
-    for name in shapes or ():
-        if name not in names:
-            raise BadInput(f"{path}: there is no input {name!r}; the inputs are {', '.join(names) or 'none'}")
+    model = onnx_model(path, data, "relax")
+    onnx_inputs(path, model.graph, shapes or {})
     fixed = {name: list(shape) for name, shape in (shapes or {}).items()}
     return _by_front_end(path, "ONNX", lambda: from_onnx(model, shape_dict=fixed or None))
 
 
 def _read_tflite(path: Path, data: bytes) -> Any:
-    if data[4:8] != b"TFL3":
-        raise BadInput(f"{path}: not a TFLite model: it does not say TFL3 at byte 4")
-    try:
-        import tflite
-    except ImportError as error:
-        raise MissingDependency("reading TFLite models needs: pip install 'tvm-memplan[relax]'") from error
+    model = tflite_model(path, data, "relax")
     from tvm.relax.frontend.tflite import from_tflite
 
-    return _by_front_end(path, "TFLite", lambda: from_tflite(tflite.Model.GetRootAsModel(data, 0)))
+    return _by_front_end(path, "TFLite", lambda: from_tflite(model))
 
 
 def _read_exported(path: Path, _data: bytes) -> Any:
@@ -104,15 +70,7 @@ def _read_exported(path: Path, _data: bytes) -> Any:
 def _read_json(path: Path, data: bytes) -> Any:
     import tvm
 
-    try:
-        held = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: not JSON: {error}") from error
-    if not isinstance(held, dict) or not {"root_index", "nodes"} <= held.keys():
-        raise BadInput(
-            f"{path}: not a module saved by tvm.ir.save_json: it has no nodes with a root; "
-            "problems and plans are read by `tvm-memplan plan`"
-        )
+    require_saved_module(path, data, ("root_index", "nodes"))
     try:
         module = tvm.ir.load_json(data.decode())
     except Exception as error:

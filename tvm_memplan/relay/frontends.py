@@ -1,19 +1,13 @@
-"""Model files in: TFLite, ONNX, and Relay modules as text or JSON.
-
-Every file is tried on its own terms first (does it exist, does it begin like its format), because the readers
-underneath answer a wrong file with anything from an IndexError to a crash of the process.
-"""
+"""Model files in: TFLite, ONNX, and Relay modules as text or JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tvm_memplan.dialects.line import require_relay_line
-from tvm_memplan.errors import BadInput
-
-Shapes = Mapping[str, tuple[int, ...]]
+from tvm_memplan.model_files import Shapes, model_bytes
 
 
 class Model(NamedTuple):
@@ -43,20 +37,10 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Model:
     MissingDependency
         A package of the ``relay`` extra is not installed.
     """
-    path = Path(path)
-    reader = _readers().get(path.suffix.lower())
-    if reader is None:
-        raise BadInput(f"{path}: unknown kind of model; it has to end in {', '.join(_readers())}")
-    if shapes and path.suffix.lower() != ".onnx":
-        raise BadInput(f"{path}: shapes can be given for ONNX only")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    if not data:
-        raise BadInput(f"{path}: the file is empty")
+    path, readers = Path(path), _readers()
+    data = model_bytes(path, readers, shapes)
     require_relay_line("reading a model")
-    return Model(*reader(path, data, dict(shapes or {})))
+    return Model(*readers[path.suffix.lower()](path, data, dict(shapes or {})))
 
 
 def _readers() -> dict[str, Callable[[Path, bytes, dict[str, tuple[int, ...]]], tuple[Any, dict[str, Any]]]]:

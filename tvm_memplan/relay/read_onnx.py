@@ -5,31 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
+from tvm_memplan.errors import BadInput, UnsupportedIR
+from tvm_memplan.model_files import onnx_inputs, onnx_model
 
 
 def read_onnx(path: Path, data: bytes, shapes: dict[str, tuple[int, ...]]) -> tuple[Any, dict[str, Any]]:
     """Read the bytes of an ONNX file with weights made constants; arguments and errors as for `read_model`."""
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingDependency("reading ONNX models needs: pip install 'tvm-memplan[relay]'") from error
     import tvm
     from tvm import relay
 
-    try:
-        model = onnx.load_model_from_string(data)
-    except DecodeError as error:
-        raise BadInput(f"{path}: not an ONNX model, or a truncated one ({error})") from error
-    if not model.graph.node:
-        raise BadInput(f"{path}: not an ONNX model: it holds no operators")
+    model = onnx_model(path, data, "relay")
     fixed = _input_shapes(path, model.graph, shapes)
-    if any(tensor.external_data for tensor in model.graph.initializer):
-        try:
-            onnx.load_external_data_for_model(model, str(path.parent))
-        except Exception as error:
-            raise BadInput(f"{path}: its weights lie in other files, which cannot be read: {error}") from error
     try:
         mod, params = relay.frontend.from_onnx(model, shape=fixed, freeze_params=True)
     except tvm.error.OpNotImplemented as error:
@@ -45,11 +31,7 @@ def read_onnx(path: Path, data: bytes, shapes: dict[str, tuple[int, ...]]) -> tu
 
 def _input_shapes(path: Path, graph: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
     """A static shape for every input, from the file or from the caller."""
-    weights = {tensor.name for tensor in graph.initializer}
-    inputs = {value.name: value.type.tensor_type.shape.dim for value in graph.input if value.name not in weights}
-    for name in shapes:
-        if name not in inputs:
-            raise BadInput(f"{path}: there is no input {name!r}; the inputs are {', '.join(inputs) or 'none'}")
+    inputs = onnx_inputs(path, graph, shapes)
     return {name: _shape(path, name, dims, shapes.get(name)) for name, dims in inputs.items()}
 
 

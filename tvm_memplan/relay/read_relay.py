@@ -6,11 +6,11 @@ process of its own first, and again here only if that one survived.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.model_files import require_saved_module
 from tvm_memplan.relay.trial import run_trial
 
 _TRIAL = """
@@ -35,17 +35,7 @@ def read_relay_text(path: Path, data: bytes, _shapes: dict[str, tuple[int, ...]]
 
 def read_relay_json(path: Path, data: bytes, _shapes: dict[str, tuple[int, ...]]) -> tuple[Any, dict[str, Any]]:
     """Read a module saved by `tvm.ir.save_json`; arguments and errors as for `read_model`."""
-    try:
-        held = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: not JSON: {error}") from error
-    # TVM's reader crashes on other JSON.
-    missing = [key for key in ("root", "nodes") if not isinstance(held, dict) or key not in held]
-    if missing:
-        raise BadInput(
-            f"{path}: not a module saved by tvm.ir.save_json: it has no {missing[0]!r}; "
-            "problems and plans are read by `tvm-memplan plan`"
-        )
+    require_saved_module(path, data, ("root", "nodes"))
     return _read("parse_json", path, data), {}
 
 

@@ -6,25 +6,18 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
-
-# Bytes 4 to 8 of a flatbuffer name its schema; without this check garbage is followed as offsets.
-_IDENTIFIER = b"TFL3"
+from tvm_memplan.errors import BadInput, UnsupportedIR
+from tvm_memplan.model_files import tflite_model
 
 
 def read_tflite(path: Path, data: bytes, _shapes: dict[str, tuple[int, ...]]) -> tuple[Any, dict[str, Any]]:
     """Read the bytes of a TFLite file; `path` is for messages. Errors as for `read_model`."""
-    if data[4:8] != _IDENTIFIER:
-        raise BadInput(f"{path}: not a TFLite model (bytes 4 to 8 are not {_IDENTIFIER.decode()!r})")
-    try:
-        import tflite
-    except ImportError as error:
-        raise MissingDependency("reading TFLite models needs: pip install 'tvm-memplan[relay]'") from error
+    model = tflite_model(path, data, "relay")
     import tvm
     from tvm import relay
 
     try:
-        mod, params = relay.frontend.from_tflite(tflite.Model.GetRootAsModel(data, 0))
+        mod, params = relay.frontend.from_tflite(model)
     except tvm.error.OpNotImplemented as error:
         raise UnsupportedIR(f"{path}: {' '.join(str(error).split())}") from error
     except Exception as error:
