@@ -7,6 +7,7 @@ from tvm_memplan.export.folder import files_of, write_folder
 from tvm_memplan.export.model import Arena, CModel, Device, Tensor, Weight
 from tvm_memplan.export.ram_text import memory_text
 from tvm_memplan.export.ram_use import MemoryUse, make, memory_use
+from tvm_memplan.export.run_measure import run_measure
 
 __all__ = [
     "Arena",
@@ -19,5 +20,6 @@ __all__ = [
     "make",
     "memory_text",
     "memory_use",
+    "run_measure",
     "write_folder",
 ]
