@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,19 +113,21 @@ def _of_model(options: argparse.Namespace) -> Reality:
         with progress(f"reading {path}"), quiet():
             module = relax.read_model(path, shapes)
         with progress(f"building {path} for this machine"), quiet():
-            inputs = relax.random_inputs(module, sizes=bounds, count=options.inputs)
-            made = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None, model=name)
+            executable, report = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None)
+        function = report.model  # without a name of its own, a report is called after its function
+        inputs = relax.random_inputs(module, function, sizes=bounds, count=options.inputs)
         with progress(f"running {path}"):
-            return relax.measure(made, inputs)
+            built = relax.Built(executable, replace(report, model=name))
+            return relax.measure(built, inputs, function=function)
     if bounds:
         raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
     relay = driver()
     with progress(f"reading {path}"), quiet():
         model = relay.read_model(path, shapes)
     with progress(f"building {path} for this machine"), quiet():
-        built = relay.build(model.mod, model.params, "llvm", planner=options.planner, model=name)
+        made = relay.build(model.mod, model.params, "llvm", planner=options.planner, model=name)
     with progress(f"running {path}"):
-        found: Reality = relay.measure(built, count=options.inputs)
+        found: Reality = relay.measure(made, count=options.inputs)
         return found
 
 

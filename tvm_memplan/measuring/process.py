@@ -7,13 +7,31 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tvm_memplan.errors import RunFailed
 from tvm_memplan.measuring.watch import VARIABLE, build_watch
 
 RESULT = "result.json"
+
+T = TypeVar("T")
+
+
+def run_here(call: Callable[[], T]) -> T:
+    """Run a measurement in this process, and say of any error that it is the run's.
+
+    Raises
+    ------
+    RunFailed
+        It raised something.
+    """
+    try:
+        return call()
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[-1]
+        raise RunFailed(f"the run failed: {type(error).__name__}: {said}") from error
 
 
 def run_apart(module: str, folder: Path, watched: bool) -> dict[str, Any]:

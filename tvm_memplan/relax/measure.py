@@ -22,7 +22,7 @@ import numpy as np
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.measuring.paint import random_value
-from tvm_memplan.measuring.process import run_apart
+from tvm_memplan.measuring.process import run_apart, run_here
 from tvm_memplan.measuring.requests import workspace_requests
 from tvm_memplan.measuring.symbols import Symbols
 from tvm_memplan.measuring.watch import BLOCK, BLOCK_FREED, MARK, Event, most_at_once, why_not
@@ -70,7 +70,7 @@ def measure(built: Built, inputs: Sequence[Sequence[Any]], *, function: str = "m
         raise BadInput("the inputs differ in how many arguments they have")
     missing = why_not()
     if missing:
-        seen = measure_run.painted_runs(executable, function, batches)
+        seen = run_here(lambda: measure_run.painted_runs(executable, function, batches))
         storages = [[one.arena() for one in row] for row in seen]
         return compare(report, _measurement(report, batches, storages, None, None, missing))
     with tempfile.TemporaryDirectory(prefix="tvm_memplan_") as made:

@@ -141,6 +141,8 @@ def _counted(path: str, function: str, values: Sequence[Any], watch: Watch, kind
 
 def main(folder: Path) -> None:
     """Measure the model in a folder, and leave the result there."""
+    # Where PyTorch is installed, TVM imports it, which takes longer than all that is done here.
+    sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
     import tvm
 
     spec: Mapping[str, Any] = json.loads((folder / "spec.json").read_text())

@@ -18,7 +18,7 @@ import numpy as np
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.measuring.paint import random_value
-from tvm_memplan.measuring.process import run_apart
+from tvm_memplan.measuring.process import run_apart, run_here
 from tvm_memplan.measuring.requests import workspace_requests
 from tvm_memplan.measuring.symbols import Symbols
 from tvm_memplan.measuring.watch import Event, why_not
@@ -61,12 +61,13 @@ def measure(built: Built, inputs: Sequence[Mapping[str, Any]] | None = None, *, 
             f"measure runs builds for llvm and TVM's C++ runtime, not for {report.target!r}: export that to C, and "
             "run `make measure` in the folder"
         )
-    entry, spec, weights = _specification(module, report)
-    batches = _batches(module, inputs, count)
+    entry, spec, weights = specification(module, report)
+    batches = batches_of(module, inputs, count)
     spec |= {"entry": entry, "inputs": len(batches), "arguments": len(batches[0])}
     missing = why_not()
     if missing:
-        seen = measure_run.painted_runs(module.module.get_function(entry, True), spec, batches, weights)
+        call = module.module.get_function(entry, True)
+        seen = run_here(lambda: measure_run.painted_runs(call, spec, batches, weights))
         return compare(report, _measurement([w.arena() for w in seen], len(batches), report, (missing,)))
     with tempfile.TemporaryDirectory(prefix="tvm_memplan_") as made:
         folder = Path(made)
@@ -125,7 +126,7 @@ def _with_allocators(
     )
 
 
-def _specification(module: Any, report: MemoryReport) -> tuple[str, dict[str, Any], Any]:
+def specification(module: Any, report: MemoryReport) -> tuple[str, dict[str, Any], Any]:
     """The entry function, what it takes besides its inputs, and the bytes of the weights."""
     meta = module.executor_codegen_metadata
     written = [p.pool for p in report.pools if any(_planned_in(report, p.pool))]
@@ -164,7 +165,8 @@ def _shape(kind: Any) -> list[int]:
     return [int(extent) for extent in kind.shape]
 
 
-def _batches(module: Any, inputs: Sequence[Mapping[str, Any]] | None, count: int) -> list[list[Any]]:
+def batches_of(module: Any, inputs: Sequence[Mapping[str, Any]] | None, count: int) -> list[list[Any]]:
+    """The values of every input, in the model's order; random ones where `inputs` is None."""
     meta = module.executor_codegen_metadata
     declared = [(str(v.name), tuple(_shape(k)), str(k.dtype)) for v, k in zip(meta.inputs, meta.input_tensor_types)]
     if inputs is None:

@@ -12,7 +12,7 @@
 #endif
 enum { LEAST_SPAN = 8 }; /* shorter spans are not printed: single bytes equal the pattern by chance */
 
-static char line[160];
+static char line[256];
 static size_t at;
 
 static void text(const char *s)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.measured.measurement import Arena, Handed, Measurement, Request
 from tvm_memplan.report.memory import MemoryReport, PoolFigures
 from tvm_memplan.sizes import show_size
@@ -136,6 +137,7 @@ def compare(report: MemoryReport, seen: Measurement) -> Reality:
     arenas = {arena.pool: arena for arena in seen.arenas}
     held, handed = dict(seen.held), _handed(seen)
     faults: list[str] = []
+    unmeasured = list(seen.unmeasured)
     pools = []
     for figures in report.pools:
         if figures.pool in arenas:
@@ -148,6 +150,8 @@ def compare(report: MemoryReport, seen: Measurement) -> Reality:
         if beyond:
             faults.append(_takes(figures.pool, measured or 0, figures.planned))
         pools.append(PoolReality(figures.pool, figures.planned, measured, beyond, handed.get(figures.pool)))
+        if measured is None and figures.planned:
+            unmeasured.append(_unseen(report, figures.pool))
     counted, unplanned = _requests(report, seen.requests or (), faults)
     stack = (seen.stack.kept, seen.stack.used) if seen.stack else None
     if seen.stack and seen.stack.used >= seen.stack.kept:
@@ -163,7 +167,7 @@ def compare(report: MemoryReport, seen: Measurement) -> Reality:
         counted,
         own,
         stack,
-        seen.unmeasured,
+        tuple(unmeasured),
     )
 
 
@@ -196,6 +200,13 @@ def _arena(
     rows.sort(key=lambda row: (-row.size, row.start))
     beyond = max(0, arena.size - planned, arena.high - planned) + arena.below
     return PoolReality(arena.pool, planned, arena.high, beyond, handed, tuple(rows))
+
+
+def _unseen(report: MemoryReport, pool: str) -> str:
+    kinds = {row.kind for row in report.allocations if row.pool == pool}
+    if kinds == {Kind.WEIGHTS}:
+        return f"{pool}: weights, which are constants of the program and which no run writes to"
+    return f"{pool}: no memory of this pool was seen"
 
 
 def _takes(pool: str, measured: int, planned: int) -> str:
