@@ -29,6 +29,12 @@ def built():
 
 
 @pytest.fixture(scope="module")
+def small():
+    """What is built in less than a second."""
+    return build(networks.no_weights(), None, "llvm")
+
+
+@pytest.fixture(scope="module")
 def reality(built):
     return measure(built)
 
@@ -52,10 +58,10 @@ def test_a_report_with_a_smaller_figure_is_found(built, monkeypatch):
 
 
 @needs_watch
-def test_a_build_without_the_plan_is_found_by_the_functions_that_allocate(built):
+def test_a_build_without_the_plan_is_found_by_the_functions_that_allocate(small):
     """TVM's own build: its main function and its operators ask the run time for what the plan has in the workspace."""
-    plain = execution.unplanned(networks.residual(), None, host_config("llvm"))
-    found = measure(Built(plain, built.report))
+    plain = execution.unplanned(networks.no_weights(), None, host_config("llvm"))
+    found = measure(Built(plain, small.report))
     assert not found.holds
     asked = {row.function for row in found.unplanned}
     assert asked and all(name.startswith(("fused_", "__tvm_main__")) for name in asked), asked
@@ -88,10 +94,10 @@ def test_without_a_compiler_the_arena_is_measured_and_the_rest_is_said(built, re
     assert "no C compiler" in found.unmeasured[0] and any("caller" in what for what in found.unmeasured)
 
 
-def test_several_pools_are_measured_each(built, monkeypatch):
+def test_several_pools_are_measured_each(small, monkeypatch):
     monkeypatch.setattr(watch.shutil, "which", lambda name: None)
-    half = built.report.pool("workspace").planned // 2
-    found = measure(build(networks.residual(), None, "llvm", pools=[Pool("fast", half), Pool("slow")]))
+    half = small.report.pool("workspace").planned // 2
+    found = measure(build(networks.no_weights(), None, "llvm", pools=[Pool("fast", half), Pool("slow")]))
     pools = {pool.pool: pool for pool in found.pools}
     assert found.holds and {"fast", "slow"} <= set(pools)
     for name in ("fast", "slow"):

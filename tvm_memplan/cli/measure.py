@@ -96,6 +96,8 @@ def _of_folder(folder: Path, options: argparse.Namespace) -> Reality:
     from tvm_memplan.export import run_measure
     from tvm_memplan.report.read import read_report
 
+    if not (folder / "report.json").is_file():
+        raise BadInput(f"{folder}: no report.json: not a folder that `tvm-memplan export` wrote")
     report = read_report(folder / "report.json")
     with progress(f"building and running {folder}"):
         printed = run_measure(folder, options.command, options.wait)

@@ -58,6 +58,8 @@ def test_a_write_behind_or_before_the_arena_is_a_fault(report):
     assert not behind.holds and "3 B behind the end" in behind.faults[0] and "there may be more" not in behind.faults[0]
     far = compare(report, seen(Arena("sram", 48000, 48064, guard=64)))
     assert "there may be more" in far.faults[0]
+    padded = compare(report, seen(Arena("sram", 47990, 47991, guard=64)))
+    assert not padded.holds and padded.pools[0].beyond == 1, "planned for rounding up, and not the arena's"
     before = compare(report, seen(replace(EXACT, below=8)))
     assert "8 B before the start" in before.faults[0]
 

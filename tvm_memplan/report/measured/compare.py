@@ -185,7 +185,7 @@ def _arena(
     planned = figures.planned
     if arena.size > planned:
         faults.append(_takes(arena.pool, arena.size, planned))
-    if arena.high > max(arena.size, planned):
+    if arena.high > arena.size:
         faults.append(
             f"{arena.pool}: {show_size(arena.high - arena.size)} behind the end of the arena were written to"
             + (", as far as the guard goes: there may be more" if arena.high >= arena.size + arena.guard else "")
@@ -198,7 +198,8 @@ def _arena(
         spans.append((arena.size, planned))
     rows = [Untouched(start, stop, _lying(report, arena.pool, start, stop)) for start, stop in spans]
     rows.sort(key=lambda row: (-row.size, row.start))
-    beyond = max(0, arena.size - planned, arena.high - planned) + arena.below
+    # What is planned is rounded up to the alignment, and what is behind the arena's own end may be anybody's.
+    beyond = max(0, arena.size - planned) + max(0, arena.high - arena.size) + arena.below
     return PoolReality(arena.pool, planned, arena.high, beyond, handed, tuple(rows))
 
 
