@@ -70,7 +70,6 @@ def test_a_relax_model_runs_at_the_bound_of_its_dimensions(run, tmp_path):
     assert fields["holds"] and fields["model"] == "net.relax" and fields["runs"] == 2
     arena = next(pool for pool in fields["pools"] if pool["pool"] == "arena")
     assert arena["planned_bytes"] == arena["measured_bytes"] > 0 and "the plan holds" in made.stdout
-    assert "dimension n is open" in run("measure", "net.relax", code=2).stderr
 
 
 @pytest.mark.needs_relay
@@ -80,7 +79,7 @@ def test_a_relay_model_runs_here_and_as_c_on_an_emulated_board(run, tmp_path):
 
     from tests.relay import networks
 
-    (tmp_path / "net.json").write_text(tvm.ir.save_json(networks.integer()))
+    (tmp_path / "net.json").write_text(tvm.ir.save_json(networks.no_weights()))
     made = run("measure", "net.json", "--inputs", "1")
     assert "net.json, planned and measured: 2 runs on this machine" in made.stdout and "the plan holds" in made.stdout
     assert "--bound is for models" in run("measure", "net.json", "--bound", "n=3", code=2).stderr
