@@ -9,6 +9,9 @@ import pytest
 pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
 from tvm import relax
+from tvm.script import from_source
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 from tests.relax import networks
 from tvm_memplan.errors import BadInput, RunFailed
@@ -116,6 +119,34 @@ def test_sizes_that_are_known_at_run_time_only_are_named_and_break_nothing():
     assert found.holds, found.faults
     assert any(row.allocator == "storage" and row.at_once > 0 for row in found.counted)
     assert "softmax" in {row.function for row in found.counted}
+
+
+CALLS = """
+@I.ir_module
+class Net:
+    @R.function
+    def helper(x: R.Tensor((16, 64), "float32"), w: R.Tensor((64, 64), "float32")) -> R.Tensor((16, 64), "float32"):
+        a = R.nn.relu(R.matmul(x, w))
+        return R.nn.softmax(R.matmul(a, w), axis=-1)
+
+    @R.function
+    def main(x: R.Tensor((16, 64), "float32"), w: R.Tensor((64, 64), "float32")):
+        cls = Net
+        a = R.nn.relu(R.matmul(x, w))
+        b = cls.helper(a, w)
+        c = R.nn.softmax(R.matmul(b, w), axis=-1)
+        return (c, a)
+"""
+
+
+@needs_watch
+def test_what_callees_take_is_told_from_what_is_returned_though_the_sizes_are_the_same():
+    net = from_source(CALLS, extra_vars={"I": I, "R": R})
+    found = measure(build(net, "llvm"), random_inputs(net, count=1))
+    pools = pools_of(found)
+    assert found.holds, found.faults
+    assert pools["run time"].measured == pools["run time"].planned > pools["arena"].planned
+    assert pools["caller"].measured == pools["caller"].planned
 
 
 def test_what_cannot_be_run_is_refused_by_name(net, built, in_this_process):

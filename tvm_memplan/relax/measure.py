@@ -143,14 +143,8 @@ def _measurement(
     pooled, naive = watched["pooled"], watched["naive"]
     run = [Event(*row) for row in naive["run"]]
     requests, most = workspace_requests(run, symbols)
-    mine, results = set(first), Counter(pooled["returned"])
-    rest = []
-    for i, size in enumerate(naive["storages"]):
-        if i not in mine:
-            if results[size]:
-                results[size] -= 1
-            else:
-                rest.append(i)
+    returned = {i for i, storage in enumerate(storages[0]) if storage.pool == measure_run.RETURNED}
+    rest = [i for i in range(len(naive["storages"])) if i not in first and i not in returned]
     others = _storages_at_once(run, set(rest))
     if rest:
         sizes = [naive["storages"][i] for i in rest]
@@ -170,7 +164,7 @@ def _measurement(
         requests=requests,
         workspace_at_once=most,
         handed=tuple(handed),
-        held=tuple(_held(report, batches[0], pooled).items()),
+        held=(*_held(report, batches[0], pooled).items(), (RUN_TIME, others)),
         unmeasured=(*seen.unmeasured, *lost),
     )
 

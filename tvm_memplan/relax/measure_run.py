@@ -26,6 +26,9 @@ from tvm_memplan.measuring.paint import GUARD, Watched, passes
 from tvm_memplan.measuring.process import RESULT
 from tvm_memplan.measuring.watch import BLOCK, BLOCK_FREED, MARK, Watch, alive, most_at_once
 
+#: What stands for the pool of a storage that a function returns.
+RETURNED = "returned"
+
 _STORAGE = "vm.builtin.alloc_storage"
 
 
@@ -48,7 +51,8 @@ def painted_runs(executable: Any, function: str, inputs: Sequence[Sequence[Any]]
     Returns
     -------
     list of list of Watched
-        The storages of each input, in the order in which the function allocates them; their pools have no name yet.
+        The storages of each input, in the order in which the function allocates them; for pool they have `RETURNED`
+        when the function returns what lies there, and else nothing.
     """
     import tvm
     from tvm import relax
@@ -77,19 +81,23 @@ def painted_runs(executable: Any, function: str, inputs: Sequence[Sequence[Any]]
             machine = relax.VirtualMachine(executable, tvm.cpu())
             given = [_in(value) for value in inputs[number]]
             kept = machine[function](*given)
+        returned = [int(tensor.data_ptr()) for tensor in _tensors(kept)]
         for one, memory in zip(watched, memories):
             one.look(memory, flip)
+            start = memory.ctypes.data
+            if any(start <= address < start + memory.size for address in returned):
+                one.pool = RETURNED
         del kept
     return found
 
 
-def returned_sizes(value: Any) -> list[int]:
-    """Bytes of every tensor in what a function returned."""
+def _tensors(value: Any) -> list[Any]:
+    """Every tensor in what a function returned."""
     if hasattr(value, "numpy"):
-        return [int(value.numpy().nbytes)]
+        return [value]
     if isinstance(value, (str, int, float, bool)) or value is None:
         return []
-    return [size for part in value for size in returned_sizes(part)]
+    return [tensor for part in value for tensor in _tensors(part)]
 
 
 def _in(value: Any) -> Any:
@@ -119,7 +127,7 @@ def _counted(path: str, function: str, values: Sequence[Any], watch: Watch, kind
             machine = relax.VirtualMachine(library, tvm.cpu(), memory_cfg=kind)
         loaded = len(watch.events())
         result = machine[function](*given)
-        sizes = returned_sizes(result)
+        sizes = [int(tensor.numpy().nbytes) for tensor in _tensors(result)]
         del result
         first = len(watch.events())
         asked.clear()
