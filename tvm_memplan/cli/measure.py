@@ -14,7 +14,7 @@ from tvm_memplan.cli.options import add_dimensions, add_json, check_planner, sec
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.cli.quiet import quiet
 from tvm_memplan.dialects.line import RELAX, installed_line
-from tvm_memplan.errors import BadInput
+from tvm_memplan.errors import BadInput, UnsupportedIR
 from tvm_memplan.planning.files.text import read_text
 from tvm_memplan.report.measured import Reality, compare, measurement_from_log, reality_json, reality_text
 
@@ -114,8 +114,12 @@ def _of_model(options: argparse.Namespace) -> Reality:
 
         with progress(f"reading {path}"), quiet():
             module = relax.read_model(path, shapes)
-        with progress(f"building {path} for this machine"), quiet():
-            executable, report = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None)
+        try:
+            with progress(f"building {path} for this machine"), quiet():
+                executable, report = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None)
+        except RuntimeError as error:  # TVM's own errors are such
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise UnsupportedIR(f"{path}: TVM cannot build it for llvm: {said[0]}") from error
         function = report.model  # without a name of its own, a report is called after its function
         inputs = relax.random_inputs(module, function, sizes=bounds, count=options.inputs)
         with progress(f"running {path}"):
