@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.progress import progress, stage
 from tvm_memplan.dialects.line import RELAX, installed_line, require_relay_line
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
@@ -23,6 +22,10 @@ _ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
 
 class Planned(Protocol):
     """A model that was read and lowered."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be planned, with pools that have no limit."""
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -88,9 +91,9 @@ class Model:
         if target is not None:
             with progress(f"trying {target}"):
                 try_target(config.target)
-        with progress(f"reading {path}"), quiet():
+        with stage(f"reading {path}"):
             model = relay.read_model(path, shapes)
-        with progress(f"lowering {path} for {config.target}"), quiet():
+        with stage(f"lowering {path} for {config.target}"):
             made = relay.plan(
                 model.mod,
                 model.params,

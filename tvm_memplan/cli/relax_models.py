@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.progress import stage
+from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.memory import MemoryReport
 
 #: What a model is lowered for where nothing is said: plain C, which serves every core.
@@ -23,13 +23,18 @@ class RelaxModel:
     ) -> None:
         from tvm_memplan import relax
 
-        with progress(f"reading {path}"), quiet():
+        with stage(f"reading {path}"):
             module = relax.read_model(path, shapes)
         target = target or TARGET
-        with progress(f"lowering {path} for {target}"), quiet():
+        with stage(f"lowering {path} for {target}"):
             self._made = relax.plan(
                 module, target, planner="first_fit_by_start", bounds=bounds or None, model=Path(path).name
             )
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be planned, with pools that have no limit."""
+        return self._made.graph.plan.problem
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""

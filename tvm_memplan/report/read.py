@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tvm_memplan.errors import BadInput, BadPlan
 from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.files.json import PLAN, PROBLEM, plan_from_json
+from tvm_memplan.planning.files.fields import parse
+from tvm_memplan.planning.files.json import PLAN, PROBLEM, plan_from, plan_from_json
 from tvm_memplan.planning.files.minimalloc import problem_from_csv
 from tvm_memplan.planning.files.text import read_text
 from tvm_memplan.planning.files.xla import plan_from_xla
@@ -69,7 +70,13 @@ def read_plan_file(path: str | Path) -> Plan:
     text = read_text(path)
     if not text.lstrip().startswith("{"):
         return _plan_of_text(text, path)[0]
-    return plan_from_json(text, str(path))
+    document = parse(text, str(path))
+    if document.has("format") and document["format"].value in (FORMAT, CHECK):
+        raise document.error(
+            "a report does not say in which order a runtime counts its buffers; give the plan, which `tvm-memplan plan "
+            "PROBLEM -o plan.json` writes, and `export` into its folder"
+        )
+    return plan_from(document)
 
 
 def _plan_of_text(text: str, path: str | Path) -> tuple[Plan, Sequence[str]]:
