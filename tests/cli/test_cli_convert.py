@@ -40,7 +40,9 @@ def test_a_pool_of_a_report_becomes_a_csv_that_is_a_plan_again(run, planned, tmp
     assert made.stdout == (tmp_path / "plan.csv").read_text()
     (tmp_path / "two.json").write_text(to_json(everything()))
     run("convert", "two.json", "--to", "minimalloc", "-o", "sram.csv")
-    assert "14,336 B (14.0 KiB) planned" in run("show", "sram.csv").stdout  # with its in-place pair, one after the other
+    assert (
+        "14,336 B (14.0 KiB) planned" in run("show", "sram.csv").stdout
+    )  # with its in-place pair, one after the other
     run("convert", "two.json", "--to", "minimalloc", "--pool", "flash", "-o", "flash.csv")
     assert (tmp_path / "flash.csv").read_text() == "id,lower,upper,size,offset\nkernel,0,7,30000,0\n"
     said = run("convert", "two.json", "--to", "minimalloc", "--pool", "dram", "-o", "x", code=2).stderr
