@@ -5,7 +5,7 @@ A model is lowered once, which takes seconds, and then planned into as many sets
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ class Planned(Protocol):
 
     @property
     def problem(self) -> Problem:
-        """What is to be planned, with pools that have no limit."""
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -112,8 +112,8 @@ class Model:
 
     @property
     def problem(self) -> Problem:
-        """What is to be planned, with pools that have no limit."""
-        return self._problem
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
+        return placed_in(self._problem, [_ACTIVATIONS.name])
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -124,6 +124,13 @@ class Model:
         known = self._made.report
         notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
+
+
+def placed_in(problem: Problem, pools: Collection[str]) -> Problem:
+    """Return `problem` without the buffers that may go elsewhere than to `pools`."""
+    from tvm_memplan.budget.suggest.subproblem import without
+
+    return without(problem, [i for i, buffer in enumerate(problem.buffers) if not set(buffer.pools) <= set(pools)])
 
 
 def _with_pools(problem: Problem, pools: BoardPools) -> Problem:

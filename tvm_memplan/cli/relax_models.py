@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tvm_memplan.budget import BoardPools
+from tvm_memplan.cli.models import placed_in
 from tvm_memplan.cli.progress import stage
 from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.memory import MemoryReport
@@ -33,8 +34,10 @@ class RelaxModel:
 
     @property
     def problem(self) -> Problem:
-        """What is to be planned, with pools that have no limit."""
-        return self._made.graph.plan.problem
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
+        from tvm_memplan.relax.plan_model import USUAL
+
+        return placed_in(self._made.graph.plan.problem, [pool.name for pool in USUAL.activations])
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
