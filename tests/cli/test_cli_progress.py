@@ -84,6 +84,13 @@ def test_a_line_says_what_is_done_and_is_gone_afterwards():
 
 
 @with_rich
+def test_a_long_name_is_cut_off_and_the_seconds_are_not():
+    text, _ = terminal(work().replace("drawing", "drawing " + 30 * "abcd"), COLUMNS="60")
+    assert "0:00:00" in text and "…" in text
+    assert last_screen(text) == ["done"]
+
+
+@with_rich
 def test_colours_are_for_those_who_want_them():
     assert "\x1b[3" in terminal(work())[0]
     assert "\x1b[3" not in terminal(work(), NO_COLOR="1")[0]

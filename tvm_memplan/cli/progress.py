@@ -60,8 +60,11 @@ def stage(what: str) -> Iterator[Tell]:
 def _live(what: str, terminal: TextIO) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    # The text last: it is what is cut off where the line is full.
+    seconds = TimeElapsedColumn(table_column=Column(min_width=len("0:00:00"), no_wrap=True))
+    columns = SpinnerColumn(), seconds, TextColumn("{task.description}", markup=False)
     # What is printed meanwhile is not for this stream, and to catch it would hide it from pipes.
     apart = {"redirect_stdout": False, "redirect_stderr": False}
     with Progress(*columns, console=Console(file=terminal), transient=True, **apart) as shown:
