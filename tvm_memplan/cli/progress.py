@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.report.table import shorten
 
 #: Says what of the work is being done.
 Tell = Callable[[str], None]
@@ -60,16 +61,18 @@ def stage(what: str) -> Iterator[Tell]:
 def _live(what: str, terminal: TextIO) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.table import Column
 
-    # The text last: it is what is cut off where the line is full.
-    seconds = TimeElapsedColumn(table_column=Column(min_width=len("0:00:00"), no_wrap=True))
-    columns = SpinnerColumn(), seconds, TextColumn("{task.description}", markup=False)
+    console = Console(file=terminal)
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
+
+    def fitting(text: str) -> str:
+        return shorten(text, max(8, console.width - len("x 0:00:00 ") - 1))
+
     # What is printed meanwhile is not for this stream, and to catch it would hide it from pipes.
     apart = {"redirect_stdout": False, "redirect_stderr": False}
-    with Progress(*columns, console=Console(file=terminal), transient=True, **apart) as shown:
-        task = shown.add_task(what)
-        yield lambda detail: shown.update(task, description=f"{what}: {detail}")
+    with Progress(*columns, console=console, transient=True, **apart) as shown:
+        task = shown.add_task(fitting(what))
+        yield lambda detail: shown.update(task, description=fitting(f"{what}: {detail}"))
 
 
 @contextmanager
