@@ -1,6 +1,6 @@
 """``tvm-memplan check MODEL --board NAME``: does it fit, by how much, and what holds the peak?
 
-Its JSON, with ``suggestions`` null but where they were asked for (``--suggest``) and the model does not fit::
+Its JSON, with ``suggestions`` null but where they were asked for (``--suggest``) and activations do not fit::
 
     {"format": "tvm-memplan/check", "version": 1,
      "verdict": {...as in `tvm_memplan.budget.json`}, "report": {...as in `tvm_memplan.report.json`},
@@ -49,7 +49,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     add_target(parser)
     add_dimensions(parser)
     add_planner(parser)
-    parser.add_argument("--suggest", action="store_true", help="where it does not fit, compute what would help")
+    parser.add_argument("--suggest", action="store_true", help="where activations do not fit, compute what would help")
     add_json(parser, "verdict and report")
     parser.set_defaults(run=run)
     return parser
@@ -69,22 +69,26 @@ def run(options: argparse.Namespace) -> int:
     with progress(f"planning {options.model} {searching(options)}"):
         report = plan_for(pools, plan)
     verdict = judge_budget(report, board, options.reserve, external=options.external)
-    say(options, f"{report_text(report, rows=0)}\n{verdict_text(verdict)}")
+    # Weights share nothing, so about them there is nothing to suggest.
+    over = any(row.holds == "activations" and not row.fits for row in verdict.rows)
+    text = f"{report_text(report, rows=0)}\n{verdict_text(verdict)}"
     suggestions = None
-    if not verdict.fits and options.suggest:
-        suggestions = _suggest(model.problem, options)
-    elif not verdict.fits:
-        say(options, "  --suggest computes what would help\n")
+    if over and options.suggest:
+        told, suggestions = _suggest(model.problem, options)
+        text += f"\n{told}"
+    elif over:
+        text += "  --suggest computes what would help\n"
     fields = {"verdict": verdict_fields(verdict), "report": to_fields(report), "suggestions": suggestions}
     write_json(options, {"format": "tvm-memplan/check", "version": 1, **fields})
+    say(options, text)
     return 0 if verdict.fits else 1
 
 
-def _suggest(problem: Problem, options: argparse.Namespace) -> dict[str, Any]:
+def _suggest(problem: Problem, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """What would help, as text and for JSON."""
     # It loads numba, which takes a second; the parser must not.
     from tvm_memplan.budget.suggest import advice_fields, advice_text, suggest
 
     with progress(f"trying what would make the plan of {options.model} smaller") as tell:
         advice = suggest(problem, planner=options.planner, time_limit=options.time_limit, tell=tell)
-    say(options, f"\n{advice_text(advice, Path(options.model).name, SUGGESTIONS)}")
-    return advice_fields(advice)
+    return advice_text(advice, Path(options.model).name, SUGGESTIONS), advice_fields(advice)

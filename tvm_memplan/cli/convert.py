@@ -79,10 +79,10 @@ def run(options: argparse.Namespace) -> int:
         made = _made(options)
     data = made.encode() if isinstance(made, str) else made
     write_file(options.output, made)
-    if options.output != STDOUT:
-        say(options, f"{options.output}: {len(data):,} B\n")
     named = {"file": options.file, "to": options.to, "output": options.output, "size_bytes": len(data)}
     write_json(options, {"format": "tvm-memplan/conversion", "version": 1, **named})
+    if options.output != STDOUT:
+        say(options, f"{options.output}: {len(data):,} B\n")
     return 0
 
 

@@ -31,9 +31,9 @@ def add_board(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
 
 
-def add_target(parser: argparse.ArgumentParser, otherwise: str = "C that runs on every core") -> None:
-    """Add ``--target``; `otherwise` says what a model is lowered for without it."""
-    parser.add_argument("--target", help=f"TVM target for a model (default: {otherwise})")
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add ``--target``."""
+    parser.add_argument("--target", help="TVM target for a model (default: C that runs on every core)")
 
 
 def add_planner(parser: argparse.ArgumentParser) -> None:

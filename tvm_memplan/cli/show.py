@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
         with progress(f"drawing {options.output}"):
             made = report_page(report) if suffix in PAGES else report_picture(report, options.output)
         write_file(options.output, made)
-    else:
-        say(options, map_text(report, colour=_colour()))
     write_json(options, to_fields(report))
+    if not options.output:
+        say(options, map_text(report, colour=_colour()))
     return 0
 
 

@@ -26,9 +26,9 @@ CHECK, EXPORT = "tvm-memplan/check", "tvm-memplan/export"
 def read_report(path: str | Path) -> MemoryReport:
     """Read a report from a file.
 
-    The file is JSON (a report, what ``check --json`` or ``export --json`` wrote, or a plan of ours), a minimalloc CSV with
-    offsets, or XLA's ``*-buffer-assignment.txt`` beside its ``*-live-range.txt``. A plan is judged before its figures
-    are given.
+    The file is JSON (a report, what ``check --json`` or ``export --json`` wrote, or a plan of ours), a minimalloc CSV
+    with offsets, or XLA's ``*-buffer-assignment.txt`` beside its ``*-live-range.txt``. A plan is judged before its
+    figures are given.
 
     Raises
     ------
