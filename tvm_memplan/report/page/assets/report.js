@@ -21,7 +21,7 @@ const buffers = report.buffers.map((row, index) => ({
     .join("\n").toLowerCase(),
 }));
 
-// From which step on other buffers lie on the bytes of one that is still alive.
+// From which step on another buffer has the bytes of one that is still alive.
 for (const buffer of buffers) {
   const source = buffers[buffer.inPlaceOf];
   if (source && buffer.spans.length) source.takenFrom = Math.min(source.takenFrom ?? Infinity, buffer.spans[0][0]);
