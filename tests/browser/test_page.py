@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.reports import EVIL, everything, evil, many
+from tests.browser.reports import EVIL, everything, evil, long_names, many
 from tvm_memplan.report.page import report_page
 
 SIZES = pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=["wide", "narrow"])
@@ -49,11 +49,33 @@ def overlaps(browser):
 
 
 @SIZES
-@pytest.mark.parametrize("report", [everything, many])
+@pytest.mark.parametrize("report", [everything, many, long_names])
 def test_nothing_overlaps_or_sticks_out_at_any_width(page, size, report):
     browser = page(report(), size)
     assert browser.ask("document.documentElement.scrollWidth") == size[0]
     assert overlaps(browser) == []
+
+
+@SIZES
+def test_long_names_show_both_ends_and_lie_on_no_other(page, size):
+    browser = page(long_names(), size)
+    ends = browser.ask(
+        "[...document.querySelectorAll('.label .tail')].filter(e => e.offsetParent).map(e => {"
+        " const box = e.getBoundingClientRect(), cell = e.closest('td, li').getBoundingClientRect();"
+        " return [e.textContent, box.right <= cell.right + 1]; })"
+    )
+    assert len(ends) > 10 and all(inside for _, inside in ends)
+    assert {f"{i}_relu/Relu6"[-10:] for i in range(8)} <= {text for text, _ in ends}
+    labels = browser.ask(
+        "(() => { const boxes = [], draw = plot.drawLabel;"
+        " plot.drawLabel = box => boxes.push([box.left, box.right, box.top, box.bottom]);"
+        " plot.draw(pool(), state); plot.drawLabel = draw; return boxes; })()"
+    )
+    assert len(labels) > 3
+    for i, (left, right, top, bottom) in enumerate(labels):
+        for other in labels[:i]:
+            across = min(right, other[1]) - max(left, other[0])
+            assert across <= 1 or min(bottom, other[3]) - max(top, other[2]) <= 1
 
 
 def test_an_overlap_would_be_noticed(page):

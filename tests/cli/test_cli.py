@@ -1,3 +1,4 @@
+import argparse
 import os
 import signal
 import subprocess
@@ -6,6 +7,7 @@ import sys
 import pytest
 
 import tvm_memplan
+from tvm_memplan.cli import _parser
 
 
 def test_the_version_is_that_of_the_package(run):
@@ -23,6 +25,47 @@ def test_help_says_how_to_use_it(run, arguments):
 def test_wrong_usage_is_bad_input(run, arguments):
     made = run(*arguments, code=2)
     assert "usage: tvm-memplan" in made.stderr and not made.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chek"], "'check'"),
+        (["check", "m.tflite", "--bord", "x"], "'--board'"),
+        (["plan", "a.csv", "--jsn", "x"], "'--json'"),
+        (["plan", "a.csv", "--time-limt=3"], "'--time-limit'"),
+        (["convert", "a.csv", "--to", "chrome_trace", "-o", "x"], "'chrome-trace'"),
+        (["plan", "a.csv", "--planner", "exactly"], "'exact'"),
+    ],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_was_probably_meant(run, arguments, meant):
+    assert f"did you mean {meant}?" in run(*arguments, code=2).stderr
+
+
+def test_an_option_is_not_to_be_cut_short(run, problem):
+    assert "unrecognized arguments: --cap" in run("plan", problem, "--cap", "8", code=2).stderr
+
+
+def test_every_command_says_its_exit_codes_and_has_json():
+    for name, command in commands().items():
+        assert "exit codes: 0" in command.format_help(), name
+        assert {"--json", "--traceback"} <= set(command._option_string_actions), name
+
+
+def test_options_of_one_name_mean_one_thing():
+    """The same words in every help, but for what ``--json`` and ``-o`` write."""
+    said = {}
+    for name, command in commands().items():
+        for action in command._actions:
+            for option in action.option_strings:
+                if option not in ("--json", "-o", "--output", "--target", "--all", "-h", "--help"):
+                    said.setdefault(option, {}).setdefault((action.help, action.metavar, action.nargs), []).append(name)
+    assert {option: meant for option, meant in said.items() if len(meant) > 1} == {}
+
+
+def commands():
+    parser = _parser()
+    return next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
 
 
 def test_the_command_line_loads_nothing_heavy_until_it_is_needed():

@@ -7,9 +7,11 @@ needs_relay = pytest.mark.needs_relay
 without_tvm = pytest.mark.skipif(importlib.util.find_spec("tvm") is not None, reason="only where there is no TVM")
 
 
-def test_a_second_reserve_is_refused_instead_of_replacing_the_first(run):
-    made = run("check", "m.tflite", "--board", "b", "--reserve", "dtcm=1KiB", "--reserve", "2KiB", code=2)
-    assert "argument --reserve: given twice" in made.stderr
+def test_reserves_of_several_regions_count_each(run):
+    disco = ("check", "gone.tflite", "--board", "stm32f746g_disco")
+    made = run(*disco, "--reserve", "dtcm=60KiB", "--reserve", "dtcm=8KiB", code=2)
+    assert "a reserve of 69,632 B (68.0 KiB) is more than region 'dtcm' has" in made.stderr
+    assert "gone.tflite: no such file" in run(*disco, "--reserve", "dtcm=60KiB", "--reserve", "8KiB", code=2).stderr
     assert "names no region" in run("check", "m.tflite", "--board", "b", "--reserve", "=2KiB", code=2).stderr
 
 
@@ -62,12 +64,23 @@ def @main(%x: Tensor[(1, 16, 64, 64), float32], %w: Tensor[(16, 16, 3, 3), float
 @pytest.mark.parametrize(("board", "code"), [("mps2_an385", 0), ("frdm_k64f", 1)])
 def test_the_exit_code_is_the_verdict(run, tmp_path, board, code):
     (tmp_path / "net.relay").write_text(NET)
-    made = run("check", "net.relay", "--board", board, "--json", "out.json", code=code)
+    made = run("check", "net.relay", "--board", board, "--json", "out.json", "--suggest", code=code)
     assert f"net.relay {'fits' if code == 0 else 'does not fit'} {board}" in made.stdout
     fields = json.loads((tmp_path / "out.json").read_text())
     assert fields["verdict"]["fits"] == (code == 0)
     assert (sum(region["excess_bytes"] for region in fields["verdict"]["regions"]) == 0) == (code == 0)
     assert max(map(len, made.stdout.splitlines())) <= 100
+    # What would help is for the one that needs help.
+    assert ("for a smaller peak:" in made.stdout) == bool(fields["suggestions"]) == (code == 1)
+    if code == 1:
+        assert fields["suggestions"]["smaller_peak"][0]["gain_bytes"] > 0
+
+
+@needs_relay
+def test_json_is_printed_in_the_place_of_text(run, tmp_path):
+    (tmp_path / "net.relay").write_text(NET)
+    fields = json.loads(run("check", "net.relay", "--board", "frdm_k64f", "--json", "-", code=1).stdout)
+    assert (fields["format"], fields["version"], fields["suggestions"]) == ("tvm-memplan/check", 1, None)
 
 
 @needs_relay

@@ -3,7 +3,9 @@ import pickle
 
 import pytest
 
+from tests.browser.reports import everything
 from tests.planning.test_xla_files import ASSIGNMENT, LIVES
+from tvm_memplan.report.json import to_json
 
 
 @pytest.fixture
@@ -24,14 +26,29 @@ def test_reports_and_plans_are_converted(run, planned, tmp_path, to, source):
         assert b"toy.csv" in data or b"plan.json" in data
 
 
-@pytest.mark.parametrize("to", ["minimalloc", "tflm", "tflm-c"])
+@pytest.mark.parametrize("to", ["tflm", "tflm-c"])
 def test_what_depends_on_the_order_needs_a_plan(run, planned, tmp_path, to):
     run("convert", "plan.json", "--to", to, "-o", "out")
     assert (tmp_path / "out").stat().st_size >= 24
+    said = run("convert", "report.json", "--to", to, "-o", "x", code=2).stderr
+    assert "does not say in which order a runtime counts its buffers" in said and "-o plan.json" in said
+
+
+def test_a_pool_of_a_report_becomes_a_csv_that_is_a_plan_again(run, planned, tmp_path, problem):
+    run("plan", problem, "-o", "plan.csv")
+    made = run("convert", "report.json", "--to", "minimalloc", "-o", "-")
+    assert made.stdout == (tmp_path / "plan.csv").read_text()
+    (tmp_path / "two.json").write_text(to_json(everything()))
+    run("convert", "two.json", "--to", "minimalloc", "-o", "sram.csv")
     assert (
-        "field 'format' must be 'tvm-memplan/plan'"
-        in run("convert", "report.json", "--to", to, "-o", "x", code=2).stderr
-    )
+        "14,336 B (14.0 KiB) planned" in run("show", "sram.csv").stdout
+    )  # with its in-place pair, one after the other
+    run("convert", "two.json", "--to", "minimalloc", "--pool", "flash", "-o", "flash.csv")
+    assert (tmp_path / "flash.csv").read_text() == "id,lower,upper,size,offset\nkernel,0,7,30000,0\n"
+    said = run("convert", "two.json", "--to", "minimalloc", "--pool", "dram", "-o", "x", code=2).stderr
+    assert "no pool 'dram' holds anything; there is sram, flash" in said
+    said = run("convert", "two.json", "--to", "tflm", "--pool", "sram", "-o", "x", code=2).stderr
+    assert "--pool is for minimalloc" in said
 
 
 def test_an_unknown_format_is_refused(run, planned):

@@ -57,10 +57,18 @@ def test_a_model_becomes_a_folder_with_a_plan_that_is_judged_when_read(run, tmp_
 
 
 def test_a_model_that_is_too_large_leaves_no_folder_and_says_need_have_and_excess(run, tmp_path, model):
-    made = run("export", model, "--board", board(tmp_path, 2048), "-o", "out", code=1)
+    made = run("export", model, "--board", board(tmp_path, 2048), "-o", "out", "--json", "out.json", code=1)
     for word in ("need", "have", "excess B", "does not fit my", "out was not written"):
         assert word in made.stdout
     assert not (tmp_path / "out").exists()
+    fields = json.loads((tmp_path / "out.json").read_text())
+    assert (fields["format"], fields["verdict"]["fits"], fields["folder"], fields["files"], fields["ram"]) == (
+        "tvm-memplan/export",
+        False,
+        None,
+        [],
+        None,
+    )
 
 
 def test_a_region_that_is_not_there_is_named_before_the_model_is_read(run, tmp_path):
@@ -70,6 +78,10 @@ def test_a_region_that_is_not_there_is_named_before_the_model_is_read(run, tmp_p
 
 @needs_compiler
 def test_what_is_enough_to_run_is_said_after_a_build(run, tmp_path, model):
-    made = run("export", model, "--board", board(tmp_path, 1 << 18), "-o", "out", "--build", "--caller-io")
+    asked = ("--build", "--caller-io", "--json", "out.json")
+    made = run("export", model, "--board", board(tmp_path, 1 << 18), "-o", "out", *asked)
     assert "enough to run" in made.stdout
     assert "inputs and outputs" in made.stdout
+    fields = json.loads((tmp_path / "out.json").read_text())
+    assert fields["folder"] == "out" and set(fields["files"]) <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert f"{fields['ram']['enough_bytes']:,}" in made.stdout and fields["ram"]["stack_bytes"] > 0

@@ -32,6 +32,13 @@ def test_a_model_fits_a_board_at_a_bound_of_its_dimensions(run, tmp_path, net):
     assert "net.relax does not fit stm32f746g_disco" in made.stdout
 
 
+def test_what_would_help_is_told_of_what_is_placed_and_not_of_the_callers(run, net):
+    fields = json.loads(run("suggest", net, "--bound", "n=256", "--json", "-").stdout)
+    assert fields["planned_bytes"] == fields["bound_bytes"] == 2 * 256 * 64 * 4
+    named = {name for one in fields["smaller_peak"] for name in one["buffers"]}
+    assert named and not named & {"x", "w"}
+
+
 def test_what_is_unbounded_is_said_in_a_plan(run, net):
     made = run("plan", net)
     assert "unbounded in n" in made.stdout

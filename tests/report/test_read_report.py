@@ -30,6 +30,7 @@ def test_a_report_and_a_plan_and_a_verdict_and_a_csv_give_the_same_figures(read)
         plan_to_json(made),
         plan_to_csv(made),
         json.dumps({"format": "tvm-memplan/check", "version": 1, "verdict": {}, "report": to_fields(report)}),
+        json.dumps({"format": "tvm-memplan/export", "version": 1, "folder": "c", "report": to_fields(report)}),
     ]
     for text in files:
         assert read(text).pools == report.pools

@@ -9,7 +9,9 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "tutorials"
 NEEDS = {
     "02_passes_in_your_own_pipeline": pytest.mark.needs_relay,
+    "03_does_it_fit_my_board": pytest.mark.needs_relay,
     "04_a_model_on_a_microcontroller": pytest.mark.needs_relay,
+    "05_relax_and_dynamic_shapes": pytest.mark.needs_relax,
 }
 TUTORIALS = [
     pytest.param(path, id=path.stem, marks=NEEDS.get(path.stem, ())) for path in sorted(FOLDER.glob("[0-9]*.py"))

@@ -1,4 +1,16 @@
-"""A verdict as plain values for JSON; every size says its unit."""
+"""A verdict as plain values for JSON; every size says its unit.
+
+::
+
+    {"board": "nrf52840dk", "model": "kws.tflite", "fits": true,
+     "regions": [{"region": "sram", "holds": "activations", "size_bytes": 262144 or null, "reserve_bytes": 24576,
+                  "have_bytes": 237568 or null, "need_bytes": 16016, "caller_bytes": 0, "unplanned_bytes": 0,
+                  "bound_bytes": 16016, "excess_bytes": 0, "fits": true or null}],
+     "peak": {"step": 3, "operator": "conv2d", "largest": [{"name": "sid_5", "size_bytes": 8000}]} or null,
+     "unknown": [{"name": "s", "function": "f"}], "notes": ["..."]}
+
+`Verdict` and `RegionVerdict` say what the fields mean.
+"""
 
 from __future__ import annotations
 

@@ -16,8 +16,10 @@ from collections.abc import Sequence
 
 from tvm_memplan import __version__
 from tvm_memplan.cli import boards, check, convert, diff, export, measure, plan, show, suggest
+from tvm_memplan.cli.parser import Parser
 from tvm_memplan.errors import DoesNotFit, MemPlanError, OverBudget
 
+EXIT_CODES = "exit codes: 0 fits or fine, 1 does not fit, 2 bad input, 3 internal error"
 FITS, DOES_NOT_FIT, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
 
@@ -66,15 +68,17 @@ def _show(options: argparse.Namespace, message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="tvm-memplan",
         description="Plans the memory of a model at compile time: does it fit, and what holds the peak?",
-        epilog="exit codes: 0 fits or fine, 1 does not fit, 2 bad input, 3 internal error",
+        epilog=f"`tvm-memplan COMMAND --help` says more. Every command has --json. {EXIT_CODES}",
     )
     parser.add_argument("--version", action="version", version=f"tvm-memplan {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in (check, plan, show, diff, suggest, convert, export, measure, boards):
         made = command.add(commands)
         made.add_argument("--traceback", action="store_true", help="show where an error comes from")
+        made.epilog = made.epilog or EXIT_CODES
+        made.set_defaults(parser=made)
     return parser

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tvm_memplan.boards import KINDS, Board, Region, list_boards, load_board
+from tvm_memplan.boards.json import boards_fields
 from tvm_memplan.budget.pools import usable_regions
+from tvm_memplan.cli.options import add_json
+from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.report.table import WIDTH, bullet, printable, table
 from tvm_memplan.sizes import format_size
 
@@ -22,21 +25,23 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     """Add the command to the parser."""
     parser = commands.add_parser("boards", help=SAYS, description=SAYS)
     parser.add_argument("name", nargs="?", metavar="NAME|FILE.toml", help="the board to show; without it, all of them")
+    add_json(parser, "the boards, with all that is known of them,")
     parser.set_defaults(run=run)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list or the board."""
-    lines = _list() if options.name is None else _show(load_board(options.name))
-    print("\n".join(lines))
+    boards = [load_board(name) for name in (list_boards() if options.name is None else [options.name])]
+    write_json(options, boards_fields(boards))
+    lines = _list(boards) if options.name is None else _show(boards[0])
+    say(options, "\n".join(lines) + "\n")
     return 0
 
 
-def _list() -> Iterator[str]:
+def _list(boards: Iterable[Board]) -> Iterator[str]:
     rows = []
-    for name in list_boards():
-        board = load_board(name)
+    for board in boards:
         usable = usable_regions(board, 0, external=False)
         rows.append((board.name, board.title, board.cpu, _sum(usable.ram), _sum(usable.rom)))
     yield from table(("board", "title", "cpu", "RAM", "flash"), rows, "lLLrr", WIDTH)

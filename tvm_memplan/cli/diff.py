@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
-from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.options import add_json
+from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
 from tvm_memplan.report.diff import (
@@ -62,12 +61,11 @@ def run(options: argparse.Namespace) -> int:
     with progress(f"comparing {options.old} and {options.new}"):
         found = difference(read_report(options.old), read_report(options.new))
     broken = overruns(found, Limits(options.max_growth, tuple(options.max_bytes)))
-    if options.json:
-        write_file(options.json, json.dumps(diff_fields(found, broken), indent=1) + "\n")
+    write_json(options, diff_fields(found, broken))
     if options.markdown:
-        print(diff_markdown(found, broken), end="")
+        say(options, diff_markdown(found, broken))
     else:
-        print(diff_text(found, broken, rows=None if options.all else 20), end="")
+        say(options, diff_text(found, broken, rows=None if options.all else 20))
     return 1 if broken else 0
 
 

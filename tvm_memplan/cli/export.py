@@ -1,20 +1,32 @@
-"""``tvm-memplan export MODEL --board NAME -o DIR``: a model as a folder of C for a board."""
+"""``tvm-memplan export MODEL --board NAME -o DIR``: a model as a folder of C for a board.
+
+Its JSON, with ``folder`` null where the model does not fit and nothing was written, and ``ram`` null but with
+``--build``::
+
+    {"format": "tvm-memplan/export", "version": 1,
+     "verdict": {...as in `tvm_memplan.budget.json`}, "report": {...as in `tvm_memplan.report.json`},
+     "folder": "model_c" or null, "files": ["Makefile", "README.md", ...],
+     "ram": {...as in `tvm_memplan.export.ram_json`} or null}
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tvm_memplan.boards import load_board
-from tvm_memplan.budget import judge_budget, plan_for, pools_for, verdict_text
+from tvm_memplan.budget import Verdict, judge_budget, plan_for, pools_for, verdict_fields, verdict_text
 from tvm_memplan.cli.models import Model, driver
-from tvm_memplan.cli.options import add_planner, check_planner, reserve
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.options import add_board, add_json, add_planner, add_target, check_planner, searching
+from tvm_memplan.cli.output import say, write_json
+from tvm_memplan.cli.progress import progress, stage
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.export import files_of, make, memory_text, memory_use, write_folder
+from tvm_memplan.export import MemoryUse, files_of, make, memory_fields, memory_text, memory_use, write_folder
+from tvm_memplan.report.json import to_fields
+from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.report.text import report_text
 
 if TYPE_CHECKING:
@@ -28,17 +40,8 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     """Add the command to the parser."""
     parser = commands.add_parser("export", help=SAYS, description=SAYS)
     parser.add_argument("model", metavar="MODEL", help="a .tflite or .onnx file, or a Relay module as text or JSON")
-    parser.add_argument("--board", required=True, metavar="NAME|FILE.toml", help="see `tvm-memplan boards`")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder, made where it is missing")
-    parser.add_argument(
-        "--reserve",
-        type=reserve,
-        action="append",
-        default=[],
-        metavar="[REGION=]SIZE",
-        help="RAM to keep for stack, heap and the rest, such as 24KiB or dtcm=16KiB; once for each region",
-    )
-    parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
+    add_board(parser)
     parser.add_argument(
         "--memory",
         type=_names,
@@ -56,8 +59,9 @@ def add(commands: Commands) -> argparse.ArgumentParser:
         "--build", action="store_true", help="run make there, and say what RAM is enough to run, the stack included"
     )
     parser.add_argument("--name", metavar="NAME", help="what names in C start with (default: the file's name)")
-    parser.add_argument("--target", help="TVM target (default: C that runs on every core)")
+    add_target(parser)
     add_planner(parser)
+    add_json(parser, "verdict, report and the names of the files")
     parser.set_defaults(run=run)
     return parser
 
@@ -65,9 +69,9 @@ def add(commands: Commands) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Build, judge and write; 1 when it does not fit, and then nothing is written."""
     board = load_board(options.board)
-    use = {"external": options.external, "memory": options.memory}
-    kept = options.reserve or 0
-    pools_for(board, kept, **use)  # a wrong region shows before the model is read
+    how_used = {"external": options.external, "memory": options.memory}
+    kept = options.reserve
+    pools_for(board, kept, **how_used)  # a wrong region shows before the model is read
     check_planner(options.planner)
     relay = driver()
     from tvm_memplan.relay.c_model import Options
@@ -83,35 +87,55 @@ def run(options: argparse.Namespace) -> int:
         name=options.name or _name(options.model),
         title=Path(options.model).name,
     )
-    with progress(f"reading {options.model}"), quiet():
+    with stage(f"reading {options.model}"):
         read = relay.read_model(options.model)
     try:
-        with progress(f"building {options.model} for {options.board}"), quiet():
-            made, device, verdict = for_board(read.mod, read.params, how, board, kept, **use)
+        with stage(f"building {options.model} for {options.board}"):
+            made, device, verdict = for_board(read.mod, read.params, how, board, kept, **how_used)
         report = made.report
     except DoesNotFit:
         model = Model(options.model, options.target, {}, how.io_in_pool)
-        with progress(f"planning {options.model}"):
+        with progress(f"planning {options.model} {searching(options)}"):
             report = plan_for(
-                pools_for(board, kept, **use), lambda pools: model.plan(pools, options.planner, options.time_limit)
+                pools_for(board, kept, **how_used), lambda pools: model.plan(pools, options.planner, options.time_limit)
             )
-        verdict = judge_budget(report, board, kept, **use)
+        verdict = judge_budget(report, board, kept, **how_used)
         if verdict.fits:
             raise  # it is the copy of the weights that does not fit
-    print(report_text(report, rows=0))
-    print(verdict_text(verdict), end="")
+    say(options, f"{report_text(report, rows=0)}\n{verdict_text(verdict)}")
     if not verdict.fits:
-        print(f"{options.output} was not written")
+        say(options, f"{options.output} was not written\n")
+        write_json(options, _fields(verdict, report))
         return 1
     files = files_of(made, device)
     folder = write_folder(files, options.output)
-    print(f"\n{folder}: {len(files)} files; its README.md says how to build them")
+    say(options, f"\n{folder}: {len(files)} files; its README.md says how to build them\n")
+    use = None
     if options.build:
         with progress(f"building {folder}"):
             make(folder)
-        print()
-        print(memory_text(memory_use(made, folder)), end="")
+        use = memory_use(made, folder)
+        say(options, f"\n{memory_text(use)}")
+    write_json(options, _fields(verdict, report, folder, sorted(files), use))
     return 0
+
+
+def _fields(
+    verdict: Verdict,
+    report: MemoryReport,
+    folder: Path | None = None,
+    files: Sequence[str] = (),
+    use: MemoryUse | None = None,
+) -> dict[str, Any]:
+    return {
+        "format": "tvm-memplan/export",
+        "version": 1,
+        "verdict": verdict_fields(verdict),
+        "report": to_fields(report),
+        "folder": None if folder is None else str(folder),
+        "files": list(files),
+        "ram": use and memory_fields(use),
+    }
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -1,20 +1,28 @@
-"""Result files, written whole or not at all."""
+"""Result files, written whole or not at all; and the standard output."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from tvm_memplan.errors import BadInput
 
+#: The name of a file that means the standard output.
+STDOUT = "-"
+
 
 def write_file(path: str, content: str | bytes) -> None:
     """Write `content`, text as UTF-8, into a temporary file beside `path`, which then takes its name.
 
-    What is no ordinary file (a pipe, a terminal) cannot be replaced and is written to directly.
+    What is no ordinary file (a pipe, a terminal) cannot be replaced and is written to directly; `STDOUT` is the
+    standard output.
     """
+    if path == STDOUT:
+        _print(content)
+        return
     target, data = Path(path), content.encode() if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():
@@ -24,6 +32,14 @@ def write_file(path: str, content: str | bytes) -> None:
             _replace(target.resolve(), data)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _print(content: str | bytes) -> None:
+    if isinstance(content, str):
+        print(content, end="")
+    elif sys.stdout is not None:  # closed by a caller who wants the exit code alone
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import driver, require_file
 from tvm_memplan.cli.options import add_dimensions, add_json, check_planner, seconds
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.output import say, write_json
+from tvm_memplan.cli.progress import progress, stage
 from tvm_memplan.dialects.line import RELAX, installed_line
 from tvm_memplan.errors import BadInput, UnsupportedIR
 from tvm_memplan.planning.files.text import read_text
-from tvm_memplan.report.measured import Reality, compare, measurement_from_log, reality_json, reality_text
+from tvm_memplan.report.measured import Reality, compare, measurement_from_log, reality_fields, reality_text
 
 if TYPE_CHECKING:
     from tvm_memplan.cli.options import Commands
@@ -78,9 +77,8 @@ def run(options: argparse.Namespace) -> int:
         reality = _of_folder(Path(options.file), options)
     else:
         reality = _of_model(options)
-    if options.json:
-        write_file(options.json, reality_json(reality))
-    print(reality_text(reality), end="")
+    write_json(options, reality_fields(reality))
+    say(options, reality_text(reality))
     return 0 if reality.holds else 1
 
 
@@ -112,10 +110,10 @@ def _of_model(options: argparse.Namespace) -> Reality:
     if installed_line() == RELAX:
         from tvm_memplan import relax
 
-        with progress(f"reading {path}"), quiet():
+        with stage(f"reading {path}"):
             module = relax.read_model(path, shapes)
         try:
-            with progress(f"building {path} for this machine"), quiet():
+            with stage(f"building {path} for this machine"):
                 executable, report = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None)
         except RuntimeError as error:  # TVM's own errors are such
             said = str(error).strip().splitlines() or [type(error).__name__]
@@ -128,9 +126,9 @@ def _of_model(options: argparse.Namespace) -> Reality:
     if bounds:
         raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
     relay = driver()
-    with progress(f"reading {path}"), quiet():
+    with stage(f"reading {path}"):
         model = relay.read_model(path, shapes)
-    with progress(f"building {path} for this machine"), quiet():
+    with stage(f"building {path} for this machine"):
         made = relay.build(model.mod, model.params, "llvm", planner=options.planner, model=name)
     with progress(f"running {path}"):
         found: Reality = relay.measure(made, count=options.inputs)

@@ -5,14 +5,13 @@ A model is lowered once, which takes seconds, and then planned into as many sets
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.progress import progress, stage
 from tvm_memplan.dialects.line import RELAX, installed_line, require_relay_line
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
@@ -23,6 +22,10 @@ _ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
 
 class Planned(Protocol):
     """A model that was read and lowered."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -88,9 +91,9 @@ class Model:
         if target is not None:
             with progress(f"trying {target}"):
                 try_target(config.target)
-        with progress(f"reading {path}"), quiet():
+        with stage(f"reading {path}"):
             model = relay.read_model(path, shapes)
-        with progress(f"lowering {path} for {config.target}"), quiet():
+        with stage(f"lowering {path} for {config.target}"):
             made = relay.plan(
                 model.mod,
                 model.params,
@@ -109,8 +112,8 @@ class Model:
 
     @property
     def problem(self) -> Problem:
-        """What is to be planned, with pools that have no limit."""
-        return self._problem
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
+        return placed_in(self._problem, [_ACTIVATIONS.name])
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
@@ -121,6 +124,13 @@ class Model:
         known = self._made.report
         notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
         return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
+
+
+def placed_in(problem: Problem, pools: Collection[str]) -> Problem:
+    """Return `problem` without the buffers that may go elsewhere than to `pools`."""
+    from tvm_memplan.budget.suggest.subproblem import without
+
+    return without(problem, [i for i, buffer in enumerate(problem.buffers) if not set(buffer.pools) <= set(pools)])
 
 
 def _with_pools(problem: Problem, pools: BoardPools) -> Problem:

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import argparse
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tvm_memplan.budget.pools import Reserve
 from tvm_memplan.errors import BadInput
 from tvm_memplan.sizes import parse_size
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from tvm_memplan.cli.parser import Parser
+
+    Commands = argparse._SubParsersAction[Parser]
 
 
-class Once(argparse.Action):
-    """Refuses an option that is given again, where argparse would silently forget the first."""
+def add_board(parser: argparse.ArgumentParser) -> None:
+    """Add ``--board``, ``--reserve`` and ``--external``."""
+    parser.add_argument("--board", required=True, metavar="NAME|FILE.toml", help="see `tvm-memplan boards`")
+    parser.add_argument(
+        "--reserve",
+        type=reserve,
+        action="append",
+        default=[],
+        metavar="[REGION=]SIZE",
+        help="RAM to keep for stack, heap and the rest, such as 24KiB or dtcm=16KiB; may be repeated, for one region "
+        "all count",
+    )
+    parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        """Store the value."""
-        if getattr(namespace, self.dest) is not self.default:
-            raise argparse.ArgumentError(self, "given twice; it is for one region")
-        setattr(namespace, self.dest, values)
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add ``--target``."""
+    parser.add_argument("--target", help="TVM target for a model (default: C that runs on every core)")
 
 
 def add_planner(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +46,8 @@ def add_planner(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=3.0,
         metavar="SECONDS",
-        help="how long auto and exact may search (default: 3; they end sooner when a plan is proved optimal)",
+        help="how long auto and exact may search for each plan (default: 3; they end sooner when a plan is proved "
+        "optimal)",
     )
 
 
@@ -49,6 +60,12 @@ def check_planner(name: str) -> None:
         close = get_close_matches(name, PLANNERS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise BadInput(f"no planner is called {name!r}; {hint}there are {', '.join(PLANNERS)}")
+
+
+def searching(options: argparse.Namespace) -> str:
+    """What ``--planner`` and ``--time-limit`` ask for, in words."""
+    limited = f", at most {options.time_limit:g} s a search" if options.planner in ("auto", "exact") else ""
+    return f"with {options.planner}{limited}"
 
 
 def add_dimensions(parser: argparse.ArgumentParser) -> None:
@@ -71,9 +88,18 @@ def add_dimensions(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def refuse_model_options(options: argparse.Namespace) -> None:
+    """Refuse what says how a model is read, where a problem file is."""
+    for name in ("target", "shape", "bound"):
+        if getattr(options, name) not in (None, []):
+            raise BadInput(f"--{name} is for models, and {options.file} is a problem file")
+
+
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--json``."""
-    parser.add_argument("--json", metavar="OUT", help=f"write {what} to this file as JSON")
+    parser.add_argument(
+        "--json", metavar="OUT", help=f"write {what} to this file as JSON; `-` prints it in the place of the text"
+    )
 
 
 def size(text: str) -> int:

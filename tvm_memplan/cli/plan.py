@@ -10,13 +10,24 @@ from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_text
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import open_model
-from tvm_memplan.cli.options import add_dimensions, add_json, add_planner, alignment, check_planner, size
+from tvm_memplan.cli.options import (
+    add_dimensions,
+    add_json,
+    add_planner,
+    add_target,
+    alignment,
+    check_planner,
+    refuse_model_options,
+    searching,
+    size,
+)
+from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.problems import ProblemFile
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.files import is_problem_file
 from tvm_memplan.planning.model import Pool
-from tvm_memplan.report.json import to_json
+from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.text import report_text
 from tvm_memplan.sizes import show_size
 
@@ -36,11 +47,11 @@ def add(commands: Commands) -> argparse.ArgumentParser:
         help="minimalloc CSV, a problem or plan of ours as JSON, PyPTO JSON, .tflite, .onnx, .pt2, or a Relay or Relax "
         "module as text or JSON",
     )
+    add_target(parser)
     add_dimensions(parser)
     add_planner(parser)
     parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
     parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
-    parser.add_argument("--target", help="TVM target for a model (default: C for a microcontroller)")
     parser.add_argument("--all", action="store_true", help="print every allocation, not only the 40 largest")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the offsets of a problem file, as .csv or .json")
     add_json(parser, "the report")
@@ -53,10 +64,8 @@ def run(options: argparse.Namespace) -> int:
     problem_file = is_problem_file(options.file)
     if options.output and not problem_file:
         raise BadInput(f"-o writes the offsets of a problem file, and {options.file} is a model: use --json")
-    if options.target is not None and problem_file:
-        raise BadInput(f"--target is for models, and {options.file} is a problem file")
-    if (options.shape or options.bound) and problem_file:
-        raise BadInput(f"--shape and --bound are for models, and {options.file} is a problem file")
+    if problem_file:
+        refuse_model_options(options)
     if options.output and Path(options.output).suffix.lower() not in (".csv", ".json"):
         raise BadInput(f"-o {options.output}: offsets are written as .csv or .json, by the end of the name")
     check_planner(options.planner)
@@ -66,22 +75,21 @@ def run(options: argparse.Namespace) -> int:
         raise BadInput(f"{options.file} brings its own pools, so --capacity and --align have nothing to say")
     board = _arena(options.capacity, options.align) if options.capacity else None
     pools = pools_for(board) if board else BoardPools((Pool("arena", None, options.align),), (Pool("weights"),))
-    with progress(f"planning {options.file}"):
+    with progress(f"planning {options.file} {searching(options)}"):
         if isinstance(source, ProblemFile) and source.own_pools:
             report = source.plan(pools, options.planner, options.time_limit)
         else:
             report = plan_for(pools, lambda pools: source.plan(pools, options.planner, options.time_limit))
     verdict = judge_budget(report, board) if board else None
     fits = verdict is None or verdict.fits
-    if options.json:
-        write_file(options.json, to_json(report))
+    write_json(options, to_fields(report))
     if isinstance(source, ProblemFile) and options.output and fits:
         write_file(options.output, source.offsets(options.output))
-    print(report_text(report, rows=None if options.all else 40), end="")
+    say(options, report_text(report, rows=None if options.all else 40))
     if verdict is not None and not fits:
-        print(f"\n{verdict_text(verdict)}", end="")
+        say(options, f"\n{verdict_text(verdict)}")
         if options.output:
-            print(f"{options.output} was not written: these offsets do not fit")
+            say(options, f"{options.output} was not written: these offsets do not fit\n")
     return 0 if fits else 1
 
 

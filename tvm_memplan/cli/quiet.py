@@ -19,8 +19,10 @@ ROUTINE = (
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Iterator[int]:
     """Hold back what is written to the standard error stream, and show it afterwards without the routine.
+
+    Yields the descriptor of the stream, for whoever has something to say meanwhile.
 
     TVM's C++ writes to the file descriptor, so that is what is redirected: into a file, since a pipe
     could fill up while Python waits for TVM.
@@ -30,7 +32,7 @@ def quiet() -> Iterator[None]:
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
-            yield
+            yield real
         finally:
             sys.stderr.flush()
             os.dup2(real, 2)

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from tvm_memplan.budget import BoardPools
-from tvm_memplan.cli.progress import progress
-from tvm_memplan.cli.quiet import quiet
+from tvm_memplan.cli.models import placed_in
+from tvm_memplan.cli.progress import stage
+from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.memory import MemoryReport
 
 #: What a model is lowered for where nothing is said: plain C, which serves every core.
@@ -23,13 +24,20 @@ class RelaxModel:
     ) -> None:
         from tvm_memplan import relax
 
-        with progress(f"reading {path}"), quiet():
+        with stage(f"reading {path}"):
             module = relax.read_model(path, shapes)
         target = target or TARGET
-        with progress(f"lowering {path} for {target}"), quiet():
+        with stage(f"lowering {path} for {target}"):
             self._made = relax.plan(
                 module, target, planner="first_fit_by_start", bounds=bounds or None, model=Path(path).name
             )
+
+    @property
+    def problem(self) -> Problem:
+        """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
+        from tvm_memplan.relax.plan_model import USUAL
+
+        return placed_in(self._made.graph.plan.problem, [pool.name for pool in USUAL.activations])
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_memplan.cli.files import write_file
+from tvm_memplan.cli.options import add_json
+from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.errors import BadInput
+from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.map import map_text
 from tvm_memplan.report.page import report_page
 from tvm_memplan.report.plot import SUFFIXES, report_picture
@@ -30,7 +33,8 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument(
         "file",
         metavar="PLAN|REPORT",
-        help="JSON that `plan` or `check` wrote (--json, or -o for a problem file), or a minimalloc CSV with offsets",
+        help="JSON that `plan`, `check` or `export` wrote (--json, or -o for a problem file), a minimalloc CSV with "
+        "offsets, or XLA's *-buffer-assignment.txt beside its *-live-range.txt",
     )
     parser.add_argument(
         "-o",
@@ -38,6 +42,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
         metavar="OUT",
         help="write a web page (.html) or a picture (.svg, .png, .pdf), by its end; without it, a map is printed",
     )
+    add_json(parser, "what is shown, as a report,")
     parser.set_defaults(run=run)
     return parser
 
@@ -47,12 +52,18 @@ def run(options: argparse.Namespace) -> int:
     suffix = Path(options.output).suffix.lower() if options.output else ""
     if options.output and suffix not in (*PAGES, *SUFFIXES):
         raise BadInput(f"-o {options.output}: written are {', '.join((*PAGES, *SUFFIXES))}, by the end of the name")
-    if not options.output:
-        colour = sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(map_text(read_report(options.file), colour=colour), end="")
-        return 0
-    with progress(f"drawing {options.file}"):
+    with progress(f"reading {options.file}"):
         report = read_report(options.file)
-        made = report_page(report) if suffix in PAGES else report_picture(report, options.output)
-    write_file(options.output, made)
+    if options.output:
+        with progress(f"drawing {options.output}"):
+            made = report_page(report) if suffix in PAGES else report_picture(report, options.output)
+        write_file(options.output, made)
+    write_json(options, to_fields(report))
+    if not options.output:
+        say(options, map_text(report, colour=_colour()))
     return 0
+
+
+def _colour() -> bool:
+    """Whether colours would reach somebody who wants them: https://no-color.org has the rule."""
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -453,7 +453,8 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     watch()
 
+    # Other threads go on meanwhile, as in `tvm_memplan.planning.kernel`.
     try:
-        return numba.njit(cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # nowhere to keep the compiled code
-        return numba.njit(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]

@@ -333,7 +333,8 @@ def _compiled(function: Callable[..., int]) -> Callable[..., Any]:
 
     watch()
 
+    # Other threads go on meanwhile: the one that shows progress, for one.
     try:
-        return numba.njit(cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # nowhere to keep the compiled code
-        return numba.njit(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]

@@ -161,7 +161,7 @@ def for_board(
         name=board.name,
         cpu=board.cpu,
         regions=(*usable.ram, *usable.rom),
-        data=next(iter(usable.kept)),
+        data=next(iter(usable.kept), usable.ram[0].name),  # the program lives where room is kept for it
         rom=usable.rom[0].name if usable.rom else "",
     )
     return model, device, verdict

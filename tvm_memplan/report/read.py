@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tvm_memplan.errors import BadInput, BadPlan
 from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.files.json import PLAN, PROBLEM, plan_from_json
+from tvm_memplan.planning.files.fields import parse
+from tvm_memplan.planning.files.json import PLAN, PROBLEM, plan_from, plan_from_json
 from tvm_memplan.planning.files.minimalloc import problem_from_csv
 from tvm_memplan.planning.files.text import read_text
 from tvm_memplan.planning.files.xla import plan_from_xla
@@ -18,16 +19,16 @@ from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.json import FORMAT, from_json
 from tvm_memplan.report.memory import MemoryReport
 
-#: What ``tvm-memplan check --json`` writes: a verdict and a report.
-CHECK = "tvm-memplan/check"
+#: What ``tvm-memplan check --json`` and ``export --json`` write: a verdict and a report.
+CHECK, EXPORT = "tvm-memplan/check", "tvm-memplan/export"
 
 
 def read_report(path: str | Path) -> MemoryReport:
     """Read a report from a file.
 
-    The file is JSON (a report, what ``tvm-memplan check --json`` wrote, or a plan of ours), a minimalloc CSV with
-    offsets, or XLA's ``*-buffer-assignment.txt`` beside its ``*-live-range.txt``. A plan is judged before its figures
-    are given.
+    The file is JSON (a report, what ``check --json`` or ``export --json`` wrote, or a plan of ours), a minimalloc CSV
+    with offsets, or XLA's ``*-buffer-assignment.txt`` beside its ``*-live-range.txt``. A plan is judged before its
+    figures are given.
 
     Raises
     ------
@@ -47,14 +48,14 @@ def read_report(path: str | Path) -> MemoryReport:
     form = fields.get("format")
     if form == PLAN:
         return memory_report(plan_from_json(text, str(path)), model=name)
-    if form == CHECK:
+    if form in (CHECK, EXPORT):
         if "report" not in fields:
             raise BadInput(f"{path}: field 'report' is missing")
         text = json.dumps(fields["report"])
     elif form == PROBLEM:
         raise BadInput(f"{path}: a problem that is not planned yet; `tvm-memplan plan {path} -o plan.json` plans it")
     elif form != FORMAT:
-        raise BadInput(f"{path}: field 'format' must be {FORMAT!r}, {CHECK!r} or {PLAN!r}, got {form!r}")
+        raise BadInput(f"{path}: field 'format' must be {FORMAT!r}, {CHECK!r}, {EXPORT!r} or {PLAN!r}, got {form!r}")
     try:
         return from_json(text)
     except BadInput as error:
@@ -69,7 +70,13 @@ def read_plan_file(path: str | Path) -> Plan:
     text = read_text(path)
     if not text.lstrip().startswith("{"):
         return _plan_of_text(text, path)[0]
-    return plan_from_json(text, str(path))
+    document = parse(text, str(path))
+    if document.has("format") and document["format"].value in (FORMAT, CHECK, EXPORT):
+        raise document.error(
+            "a report does not say in which order a runtime counts its buffers; give the plan, which `tvm-memplan plan "
+            "PROBLEM -o plan.json` writes, and `export` into its folder"
+        )
+    return plan_from(document)
 
 
 def _plan_of_text(text: str, path: str | Path) -> tuple[Plan, Sequence[str]]:

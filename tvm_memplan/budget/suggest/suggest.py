@@ -11,6 +11,7 @@ Weights are not counted, and capacities are not in the way: the question is how 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvm_memplan.budget.suggest.changes import CHANGES, peak_of
@@ -52,7 +53,14 @@ class Advice:
     in_vain: tuple[str, ...]
 
 
-def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0, longer: float = 10.0) -> Advice:
+def suggest(
+    problem: Problem,
+    *,
+    planner: str = "auto",
+    time_limit: float = 3.0,
+    longer: float = 10.0,
+    tell: Callable[[str], None] = lambda what: None,
+) -> Advice:
     """Try what could make the plan of a problem smaller.
 
     Parameters
@@ -65,6 +73,8 @@ def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0,
         Seconds for each plan.
     longer : float
         Seconds for the one long search, which is made only where the plan is above its bound.
+    tell : callable
+        Is given what is tried next, in words.
     """
     asked = of_activations(problem)
     if not asked.buffers:
@@ -73,12 +83,14 @@ def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0,
     def planned(what: Problem, by: str = planner, limit: float = time_limit) -> int:
         return planners.plan(what, planner=by, time_limit=limit).size()
 
+    tell("the plan as it is")
     now, peak = planned(asked), peak_of(asked)
     smaller: list[Suggestion] = []
     in_vain: list[str] = []
     for kind, changes in CHANGES.items():
         made = []
-        for change in changes(asked):
+        for number, change in enumerate(changes(asked), 1):
+            tell(f"{kind} {number}")
             gain = peak - peak_of(change.problem)
             if gain > 0 and now <= peak:
                 gain = min(gain, now - planned(change.problem))
@@ -88,9 +100,11 @@ def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0,
         in_vain += [kind] * (not made)
     better: list[Suggestion] = []
     if now > peak:
-        others = [(name, time_limit) for name in planners.PLANNERS if name != planner]
-        tried = [Suggestion("planner", f"plan with {name}", now - planned(asked, name, s)) for name, s in others]
-        tried.append(Suggestion("search", f"let auto search for {longer:g} s", now - planned(asked, "auto", longer)))
+        others = [("planner", f"plan with {name}", name, time_limit) for name in planners.PLANNERS if name != planner]
+        tried = []
+        for kind, what, name, seconds in (*others, ("search", f"let auto search for {longer:g} s", "auto", longer)):
+            tell(what)
+            tried.append(Suggestion(kind, what, now - planned(asked, name, seconds)))
         better = [one for one in tried if one.gain > 0]
         in_vain += ["another planner", "a longer search"] * (not better)
     return Advice(now, min(now, peak), _best_first(smaller), _best_first(better), tuple(in_vain))

@@ -28,6 +28,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -93,12 +94,43 @@ def problem_from_csv(
 def plan_to_csv(plan: Plan) -> str:
     """Return the problem as CSV text with the planned offsets; see `problem_to_csv`.
 
-    Pairs need no place here, since the offsets keep them already; a plan in several pools does need one.
+    Pairs need no place here, since the offsets keep them already; a plan in several pools does need one. Where a buffer
+    takes the bytes of a dying one, the latter's life ends as the former's begins: the format knows no two buffers that
+    have bytes in common at one step.
     """
     used = sorted({place.pool for place in plan.placements})
     if len(used) > 1:
         raise BadInput(f"the plan uses pools {', '.join(used)}, and the CSV format knows one: write JSON instead")
-    return _to_csv(plan.problem, [place.offset for place in plan.placements])
+    return _to_csv(_handed_over(plan), [place.offset for place in plan.placements])
+
+
+def _handed_over(plan: Plan) -> Problem:
+    """Return the problem with the lives of inputs cut where an output lies on their bytes."""
+    buffers = list(plan.problem.buffers)
+    for i, j in sorted(plan.problem.in_place):
+        output, given = buffers[i], buffers[j]
+        if plan.placements[i] == plan.placements[j] and output.alive_with(given):
+            left = tuple(_without(given.live_ranges, output.live_ranges))
+            if not left:
+                raise BadInput(
+                    f"{given.name!r} is alive only while {output.name!r} lies on its bytes, and the CSV format has no "
+                    "place for such a pair: write JSON instead"
+                )
+            buffers[j] = replace(given, live_ranges=left)
+    return replace(plan.problem, buffers=tuple(buffers))
+
+
+def _without(spans: Sequence[LiveRange], taken: Sequence[LiveRange]) -> Iterator[LiveRange]:
+    """Yield the steps of `spans` that are in none of `taken`."""
+    for span in spans:
+        start = span.start
+        for other in sorted(taken):
+            if start < other.start < span.stop:
+                yield LiveRange(start, other.start)
+            if other.start < span.stop:
+                start = max(start, other.stop)
+        if start < span.stop:
+            yield LiveRange(start, span.stop)
 
 
 def problem_to_csv(problem: Problem) -> str:

@@ -5,7 +5,7 @@ or the lines that an exported program prints on a board.
 """
 
 from tvm_memplan.report.measured.compare import PoolReality, Reality, Untouched, compare
-from tvm_memplan.report.measured.json import reality_json
+from tvm_memplan.report.measured.json import reality_fields
 from tvm_memplan.report.measured.log import measurement_from_log
 from tvm_memplan.report.measured.measurement import Arena, Handed, Measurement, Request, Stack
 from tvm_memplan.report.measured.text import reality_text
@@ -21,6 +21,6 @@ __all__ = [
     "Untouched",
     "compare",
     "measurement_from_log",
-    "reality_json",
+    "reality_fields",
     "reality_text",
 ]

@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tvm_memplan.report.measured.compare import Reality
@@ -26,10 +25,10 @@ FORMAT = "tvm-memplan/reality"
 VERSION = 1
 
 
-def reality_json(reality: Reality) -> str:
-    """Return `reality` as JSON text that ends in a newline."""
+def reality_fields(reality: Reality) -> dict[str, Any]:
+    """Return `reality` as plain dicts, lists, strings and integers, in the form given above."""
     requests = [(row, True) for row in reality.counted] + [(row, False) for row in reality.unplanned]
-    fields: dict[str, Any] = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "model": reality.model,
@@ -72,4 +71,3 @@ def reality_json(reality: Reality) -> str:
         "stack": reality.stack and {"kept_bytes": reality.stack[0], "used_bytes": reality.stack[1]},
         "not_measured": list(reality.unmeasured),
     }
-    return json.dumps(fields, indent=1) + "\n"

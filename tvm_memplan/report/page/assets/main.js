@@ -51,7 +51,8 @@ function choosePool(index) {
   goTo(peak ? peak.step : time.start);
   $("holdersBox").hidden = !peak;
   if (peak) {
-    $("holdersHead").textContent = `Peak: ${round(pool().bound)} at step ${peak.step.toLocaleString("en-US")}${peak.operator ? `, ${peak.operator}` : ""}`;
+    $("holdersHead").textContent = `Peak: ${round(pool().bound)} at step ${peak.step.toLocaleString("en-US")}${peak.operator ? `, ${shorten(peak.operator, 60)}` : ""}`;
+    $("holdersHead").title = peak.operator;
     fillRows($("holders"), peak.holders.map((i) => buffers[i]), 8, state, pick);
   }
   $("peak").disabled = !peak;
@@ -64,9 +65,10 @@ function goTo(step) {
   const alive = aliveAt(pool(), state.step);
   const held = heldAt(pool(), state.step), idle = Math.max(0, pool().planned - held);
   const name = operatorAt(state.step);
-  $("now").replaceChildren(element("b", {}, `Step ${state.step.toLocaleString("en-US")}`), `${name ? `, ${name}` : ""}: `,
+  $("now").replaceChildren(element("b", {}, `Step ${state.step.toLocaleString("en-US")}`), `${name ? `, ${shorten(name, 90)}` : ""}: `,
     `${exact(held)} in use by ${alive.length.toLocaleString("en-US")} buffer${alive.length === 1 ? "" : "s"}, `,
     `${exact(idle)} of the arena idle (${percent(idle, pool().planned)})`);
+  $("now").title = name;
   $("step").setAttribute("aria-valuetext", `step ${state.step} ${name}`);
   $("aliveHead").textContent = `Alive at step ${state.step.toLocaleString("en-US")}`;
   fillRows($("alive"), alive, 10, state, pick);

@@ -16,6 +16,12 @@ function swatch(kind) {
   return made;
 }
 
+// A text of which the end stays to be seen where the whole has no room.
+function ends(text) {
+  const parts = text.length > 24 ? [["start", text.slice(0, -10)], ["tail", text.slice(-10)]] : [["start", text]];
+  return element("span", { class: "label" }, ...parts.map(([style, part]) => element("span", { class: style }, part)));
+}
+
 function fact(list, name, value, style = null) {
   list.append(element("div", {}, element("dt", {}, name), element("dd", { class: style }, value)));
 }
@@ -50,7 +56,7 @@ function fillRows(list, found, most, state, pick) {
   const shown = sorted.slice(0, most);
   list.replaceChildren(...shown.map((buffer) => element("li", {},
     element("button", { type: "button", class: "row", title: title(buffer), "aria-current": String(buffer.index === state.picked), onclick: () => pick(buffer) },
-      swatch(buffer.kind), element("span", { class: "label" }, title(buffer)), element("span", { class: "size" }, round(buffer.size))))));
+      swatch(buffer.kind), ends(title(buffer)), element("span", { class: "size" }, round(buffer.size))))));
   const rest = sorted.slice(most);
   if (rest.length) {
     const bytes = rest.reduce((sum, buffer) => sum + buffer.size, 0);
@@ -116,9 +122,9 @@ function fillTable(body, found, state, pick) {
     const row = element("tr", { "aria-current": buffer.index === state.picked ? "true" : null });
     for (const [, style, text] of COLUMNS) {
       row.append(text
-        ? element("td", { class: style, title: text(buffer) }, text(buffer))
+        ? element("td", { class: style, title: text(buffer) }, style.includes("num") ? text(buffer) : ends(text(buffer)))
         : element("td", { class: style, title: buffer.name }, element("div", { class: "cell" }, swatch(buffer.kind),
-          element("button", { type: "button", onclick: () => pick(buffer) }, buffer.name))));
+          element("button", { type: "button", onclick: () => pick(buffer) }, ends(buffer.name)))));
     }
     return row;
   }));

@@ -273,7 +273,9 @@ class Plot {
           context.strokeStyle = colour.edge;
           context.strokeRect(x0 + 0.5, y0 + 0.5, width - 1, height - 1);
         }
-        const left = Math.max(x0, this.left), right = Math.min(x1, this.right);
+        // A label ends where the bytes are taken over in place: there the taker's own begins.
+        const until = buffer.takenFrom > a ? Math.min(x1, this.x(buffer.takenFrom)) : x1;
+        const left = Math.max(x0, this.left), right = Math.min(until, this.right);
         const top = Math.max(y0, this.top), bottom = Math.min(y1, this.bottom);
         if (!faded && Math.min(right - left, bottom - top) >= 15 && Math.max(right - left, bottom - top) > 34) labels.push({ buffer, left, right, top, bottom });
       }

@@ -23,6 +23,13 @@ function percent(part, whole) {
   return whole ? `${((100 * part) / whole).toFixed(1)}%` : "–";
 }
 
+// A long text with its middle left out.
+function shorten(text, most) {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
+}
+
 // The tick distance that leaves about `room` pixels between ticks: 1, 2 or 5 times a power of ten, never below 1.
 function niceSteps(perPixel, room) {
   const least = Math.max(1, perPixel * room);
