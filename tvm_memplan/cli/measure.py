@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_memplan.cli.models import driver, require_file
-from tvm_memplan.cli.options import add_dimensions, add_json, check_planner, seconds
+from tvm_memplan.cli.options import add_dimensions, add_json, add_planner, check_planner, seconds
 from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.progress import progress, stage
 from tvm_memplan.dialects.line import RELAX, installed_line
@@ -55,7 +56,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
         "--wait", type=seconds, default=300.0, metavar="SECONDS", help="for a folder: when to give up (default: 300)"
     )
     add_dimensions(parser)
-    parser.add_argument("--planner", default="auto", metavar="NAME", help="how to plan a model (default: auto)")
+    add_planner(parser)
     parser.add_argument("--inputs", type=_count, default=2, metavar="N", help="random inputs of a model (default: 2)")
     add_json(parser, "what was found")
     parser.set_defaults(run=run)
@@ -106,6 +107,9 @@ def _of_model(options: argparse.Namespace) -> Reality:
     path = options.file
     require_file(path)
     check_planner(options.planner)
+    from tvm_memplan.planning.planners import plan
+
+    planner = partial(plan, planner=options.planner, time_limit=options.time_limit)
     shapes, bounds, name = dict(options.shape), dict(options.bound), Path(path).name
     if installed_line() == RELAX:
         from tvm_memplan import relax
@@ -114,7 +118,7 @@ def _of_model(options: argparse.Namespace) -> Reality:
             module = relax.read_model(path, shapes)
         try:
             with stage(f"building {path} for this machine"):
-                executable, report = relax.build(module, "llvm", planner=options.planner, bounds=bounds or None)
+                executable, report = relax.build(module, "llvm", planner=planner, bounds=bounds or None)
         except RuntimeError as error:  # TVM's own errors are such
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise UnsupportedIR(f"{path}: TVM cannot build it for llvm: {said[0]}") from error
@@ -129,7 +133,7 @@ def _of_model(options: argparse.Namespace) -> Reality:
     with stage(f"reading {path}"):
         model = relay.read_model(path, shapes)
     with stage(f"building {path} for this machine"):
-        made = relay.build(model.mod, model.params, "llvm", planner=options.planner, model=name)
+        made = relay.build(model.mod, model.params, "llvm", planner=planner, model=name)
     with progress(f"running {path}"):
         found: Reality = relay.measure(made, count=options.inputs)
         return found
