@@ -66,6 +66,7 @@ setup(
         "tvm_memplan.report": ["schema/*.json"],
         "tvm_memplan.report.page": ["assets/*"],
         "tvm_memplan.export": ["templates/*"],
+        "tvm_memplan.measuring": ["watch.c"],
     },
     install_requires=INSTALL_REQUIRES,
     extras_require=EXTRAS_REQUIRE,

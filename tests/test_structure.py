@@ -16,7 +16,7 @@ LAYERS = (
     {"errors"},
     {"model_files", "planning", "sizes"},
     {"boards", "report"},
-    {"budget", "dialects"},
+    {"budget", "dialects", "measuring"},
     {"export", "transform"},
     {"analysis", "relax", "relay"},
     {"cli"},

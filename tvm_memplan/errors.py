@@ -40,3 +40,7 @@ class UnsupportedIR(MemPlanError):
 
 class MissingDependency(MemPlanError):
     """An optional package is needed for what was asked; the message says which extra brings it."""
+
+
+class RunFailed(MemPlanError):
+    """A program that was run to be measured crashed, or ended without a result."""

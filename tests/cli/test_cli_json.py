@@ -18,12 +18,16 @@ COMMANDS = {
     "diff markdown": ("diff", "report.json", "report.json", "--markdown"),
     "suggest": ("suggest", "toy.csv"),
     "convert": ("convert", "report.json", "--to", "c-header", "-o", "plan.h"),
+    "measure": ("measure", "report.json", "--from", "serial.txt"),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_printed_is_json_and_nothing_else(run, problem, tmp_path, name):
     run("plan", problem, "--json", "report.json")
+    (tmp_path / "serial.txt").write_text(
+        "memplan: begin 1 toy\nmemplan: arena 0 8 4 arena\nmemplan: run 0\nmemplan: end 1\n"
+    )
     code = 1 if name.endswith("over") else 0
     made = run(*COMMANDS[name], "--json", "-", code=code)
     fields = json.loads(made.stdout)

@@ -182,15 +182,6 @@ def board_main(model, batches, guards, example=True):
     return "\n".join(body)
 
 
-def with_guards(source, model):
-    """``NAME.c`` and ``NAME.h`` with bytes behind every arena that nobody should touch."""
-    for arena in model.arenas:
-        macro = f"{model.name}_ARENA_{arena.identifier}".upper() + "_SIZE_BYTES"
-        array = f"{model.name}_arena_{arena.identifier}"
-        source = source.replace(f"{array}[{macro}]", f"{array}[{macro} + {GUARD_BYTES}]")
-    return source
-
-
 _CALL = re.compile(r"if \((\w+)\(([^()]*)\) != 0 ?\) return -1;")
 
 
@@ -268,8 +259,8 @@ def run_on_board(exported, batches, cpu, *, trace=True, guards=True, **variables
     folder, model = exported.folder, exported.model
     (folder / "test_main.c").write_text(board_main(model, batches, guards))
     if guards:
-        for file in (f"{model.name}.c", f"{model.name}.h"):
-            (folder / file).write_text(with_guards((folder / file).read_text(), model))
+        # Bytes behind every arena that nobody should touch.
+        variables["CFLAGS"] = f"-O2 -g -D{model.name.upper()}_GUARD_BYTES={GUARD_BYTES}"
     if trace:
         (folder / f"{model.name}_operators.c").write_text(traced(model.operators, tensor_sizes(model)))
     made = build(folder, "test_main.c", check=False, **variables)

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 from tvm_memplan import __version__
-from tvm_memplan.cli import boards, check, convert, diff, export, plan, show, suggest
+from tvm_memplan.cli import boards, check, convert, diff, export, measure, plan, show, suggest
 from tvm_memplan.cli.parser import Parser
 from tvm_memplan.errors import DoesNotFit, MemPlanError, OverBudget
 
@@ -76,7 +76,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tvm-memplan {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (check, plan, show, diff, suggest, convert, export, boards):
+    for command in (check, plan, show, diff, suggest, convert, export, measure, boards):
         made = command.add(commands)
         made.add_argument("--traceback", action="store_true", help="show where an error comes from")
         made.epilog = made.epilog or EXIT_CODES

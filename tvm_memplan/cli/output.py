@@ -11,6 +11,7 @@ diff            tvm-memplan/diff              `tvm_memplan.report.diff.json`
 suggest         tvm-memplan/advice            `tvm_memplan.budget.suggest.json`
 convert         tvm-memplan/conversion        `tvm_memplan.cli.convert`
 export          tvm-memplan/export            `tvm_memplan.cli.export`
+measure         tvm-memplan/reality           `tvm_memplan.report.measured.json`
 boards          tvm-memplan/boards            `tvm_memplan.boards.json`
 ==============  ============================  ================================================================
 """

@@ -8,6 +8,7 @@ from tvm_memplan.export.model import Arena, CModel, Device, Tensor, Weight
 from tvm_memplan.export.ram_json import memory_fields
 from tvm_memplan.export.ram_text import memory_text
 from tvm_memplan.export.ram_use import MemoryUse, make, memory_use
+from tvm_memplan.export.run_measure import run_measure
 
 __all__ = [
     "Arena",
@@ -21,5 +22,6 @@ __all__ = [
     "memory_fields",
     "memory_text",
     "memory_use",
+    "run_measure",
     "write_folder",
 ]

@@ -6,6 +6,7 @@
     NAME_weights.h  NAME_weights.c  constants
     NAME_operators.c                what TVM generated; tvm_declarations.h is all it needs
     main.c  Makefile  README.md     an example, and how to build it
+    measure.c                       the plan against reality: a program that prints what a run really uses
     startup.c  example.ld           the rest of a program for a Cortex-M
     memory.ld  arenas.ld            linker fragments: regions, and what goes where
     plan.json  report.json          the plan, and its figures
@@ -23,6 +24,7 @@ from tvm_memplan.export import linker
 from tvm_memplan.export.cpu import compiler_prefix, cpu_flags, is_cortex_m
 from tvm_memplan.export.example import example
 from tvm_memplan.export.header import header
+from tvm_memplan.export.measure import emulator, measure_words
 from tvm_memplan.export.model import CModel, Device
 from tvm_memplan.export.readme import readme
 from tvm_memplan.export.source import source, weights_section
@@ -50,6 +52,7 @@ def files_of(model: CModel, device: Device | None = None) -> dict[str, str]:
         "ALIGNMENT": str(model.weights_alignment),
         "STRUCT": weights_header(model),
         "VALUES": "\n".join(weights_values(model)) + ";",
+        "RUN_ON": emulator(device.name) if device and on_board else "",
     }
     files = {
         f"{name}.h": header(model),
@@ -59,6 +62,7 @@ def files_of(model: CModel, device: Device | None = None) -> dict[str, str]:
         f"{name}_operators.c": model.operators,
         "tvm_declarations.h": _filled("tvm_declarations.h", words),
         "main.c": example(model),
+        "measure.c": _filled("measure.c", {"NAME": name, **measure_words(model, on_board)}),
         "Makefile": _filled("board.mk" if on_board else "host.mk", words),
         "README.md": readme(model, device, on_board),
         "plan.json": plan_to_json(model.plan),

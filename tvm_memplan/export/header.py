@@ -61,12 +61,17 @@ def _lines(model: CModel) -> Iterator[str]:
 def _arenas(model: CModel) -> Iterator[str]:
     name, upper = model.name, model.name.upper()
     yield ""
+    yield "/* Bytes behind each arena that nothing may touch; only the program that measures has any (measure.c). */"
+    yield f"#ifndef {upper}_GUARD_BYTES"
+    yield f"#define {upper}_GUARD_BYTES 0"
+    yield "#endif"
+    yield ""
     yield "/* The memory of one run: tensors between operators, workspaces, and what of inputs and outputs is in it. */"
     for arena in model.arenas:
         macro = f"{upper}_ARENA_{arena.identifier.upper()}"
         yield f"#define {macro}_SIZE_BYTES {arena.size}"
         yield f"#define {macro}_ALIGNMENT_BYTES {arena.alignment}"
-        yield f"extern uint8_t {name}_arena_{arena.identifier}[{macro}_SIZE_BYTES];"
+        yield f"extern uint8_t {name}_arena_{arena.identifier}[{macro}_SIZE_BYTES + {upper}_GUARD_BYTES];"
     where = f"copied to RAM ({model.weights_pool})" if model.weights_in_ram else "constants"
     yield f"/* The weights, {where}. */"
     yield f"#define {upper}_WEIGHTS_SIZE_BYTES {model.weights_size}"

@@ -44,7 +44,7 @@ def _lines(model: CModel) -> Iterator[str]:
         array, macro = f"{name}_arena_{arena.identifier}", f"{upper}_ARENA_{arena.identifier.upper()}"
         yield ""
         yield f'__attribute__((section("{arena_section(model, arena)}"), aligned({macro}_ALIGNMENT_BYTES)))'
-        yield f"uint8_t {array}[{macro}_SIZE_BYTES];"
+        yield f"uint8_t {array}[{macro}_SIZE_BYTES + {upper}_GUARD_BYTES];"
         yield f'_Static_assert(__alignof__({array}) >= {macro}_ALIGNMENT_BYTES, "the arena is aligned as planned");'
         yield from _assert_alignment(model, arena)
     if model.weights_in_ram:

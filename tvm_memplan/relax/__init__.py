@@ -3,6 +3,7 @@
 from tvm_memplan.relax.buckets import Bucket, buckets, buckets_text
 from tvm_memplan.relax.build_model import Built, build
 from tvm_memplan.relax.frontends import read_model
+from tvm_memplan.relax.measure import measure, random_inputs
 from tvm_memplan.relax.pipeline import pipeline
 from tvm_memplan.relax.plan_model import PlannedModel, plan
 from tvm_memplan.transform.plan_block_memory import PlanBlockMemory
@@ -15,7 +16,9 @@ __all__ = [
     "buckets",
     "buckets_text",
     "build",
+    "measure",
     "pipeline",
     "plan",
+    "random_inputs",
     "read_model",
 ]

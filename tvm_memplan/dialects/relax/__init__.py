@@ -1,5 +1,6 @@
 """Relax: reading functions after CallTIRRewrite, and writing plans into them. Needs apache-tvm 0.27."""
 
+from tvm_memplan.dialects.relax.arguments import argument_kinds
 from tvm_memplan.dialects.relax.capture import capture
 from tvm_memplan.dialects.relax.devices import needs_slots
 from tvm_memplan.dialects.relax.functions import recursive_functions, relax_functions
@@ -21,6 +22,7 @@ __all__ = [
     "Spot",
     "Storage",
     "Tensor",
+    "argument_kinds",
     "call_of",
     "capture",
     "check_function",
