@@ -12,7 +12,7 @@ There tensors that share bytes share a *slot*, which is a storage of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 from typing import Any, Union
@@ -22,11 +22,14 @@ from tvm_memplan.planning import planners
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import stacked
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
+from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
+from tvm_memplan.transform.graph_ends import OWN, Ends
+from tvm_memplan.transform.graph_notes import ends_notes
 from tvm_memplan.transform.graph_problem import (
     ALIGNMENT,
+    CALLER,
     DEFAULT_POOLS,
     DEFAULT_WEIGHT_POOLS,
     RUN_TIME,
@@ -63,6 +66,8 @@ class GraphPlan:
         What was known of the functions that are called.
     slots : bool
         Whether every tensor starts at offset 0 of the storage of its slot.
+    ends : Ends
+        What was asked for its outputs and inputs.
     """
 
     graph: Any
@@ -72,15 +77,19 @@ class GraphPlan:
     left_alone: tuple[LeftAlone, ...]
     callees: Callees
     slots: bool
+    ends: Ends = OWN
+
+    @property
+    def placed(self) -> Iterator[tuple[Buffer, Placement]]:
+        """What is placed by us, in arenas or in donated inputs, and where."""
+        for buffer, place in zip(self.plan.problem.buffers, self.plan.placements):
+            if buffer.name in self.made.homes and place.pool != CALLER:
+                yield buffer, place
 
     @property
     def arenas(self) -> dict[str, int]:
-        """Bytes of each pool that holds tensors between kernels."""
-        sizes: dict[str, int] = {}
-        for buffer, place in zip(self.plan.problem.buffers, self.plan.placements):
-            if buffer.name in self.made.homes:
-                sizes[place.pool] = max(sizes.get(place.pool, 0), place.offset + buffer.size)
-        return sizes
+        """Bytes of each pool that holds tensors between kernels, other than donated inputs."""
+        return arena_sizes(self.made, self.plan)
 
     @property
     def own_bytes(self) -> int:
@@ -91,11 +100,8 @@ class GraphPlan:
     @property
     def sharing(self) -> tuple[str, ...]:
         """The kernels of which two arguments have a byte in common at some call."""
-        spans = {
-            buffer.name: (place.pool, place.offset, place.offset + buffer.size)
-            for buffer, place in zip(self.plan.problem.buffers, self.plan.placements)
-            if buffer.name in self.made.homes
-        }
+        spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
+        spans |= {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
         found: dict[str, None] = {}
         for call in self.graph.calls:
             # One tensor may be several arguments, which is for whoever made the call to answer for.
@@ -107,12 +113,13 @@ class GraphPlan:
     @property
     def counted_on(self) -> tuple[Any, ...]:
         """The variables whose upper bound the plan relies on."""
-        names = (*self.made.homes, *(name for arena in self.symbolic for name in arena.tensors))
-        return tuple(dict.fromkeys(v for name in names for v in self.graph.tensors[name].size.at_bound))
+        names = (*(b.name for b, _ in self.placed), *(name for arena in self.symbolic for name in arena.tensors))
+        return tuple(dict.fromkeys(v for name in names for v in self.graph.allocation(name).size.at_bound))
 
     def report(self, target: str = "", notes: Sequence[str] = ()) -> MemoryReport:
         """The figures."""
-        told = (*notes, *(arena.note for arena in self.symbolic))
+        rows = [(b.name, place.pool) for b, place in self.placed]
+        told = (*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic))
         return memory_report(self.plan, self.made.steps, self.graph.function, target, self.left_alone, told)
 
 
@@ -124,6 +131,7 @@ def plan_graph(
     weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS,
     callees: Callees = NO_CALLEES,
     slots: bool = False,
+    ends: Ends = OWN,
 ) -> GraphPlan:
     """Plan a Relax function.
 
@@ -140,11 +148,13 @@ def plan_graph(
         What is known of the functions that are called.
     slots : bool
         Whether every tensor has to start at offset 0 of a storage.
+    ends : Ends
+        What becomes of its outputs, and which inputs it may overwrite.
 
     Raises
     ------
     BadInput
-        A pool's name is taken, or the planner returned a plan of another problem.
+        A pool's name is taken, the planner returned a plan of another problem, or an input cannot be donated.
     DoesNotFit
         A tensor has no place within the capacities.
     BadPlan
@@ -152,12 +162,12 @@ def plan_graph(
     """
 
     def planned(inside: frozenset[int]) -> tuple[GraphProblem, Plan]:
-        made = graph_problem(graph, pools, weight_pools, callees, inside)
+        made = graph_problem(graph, pools, weight_pools, callees, inside, ends)
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
     made, plan = _best(graph, callees, planned)
     symbolic, left = symbolic_arenas(graph, slots)
-    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots)
+    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots, ends)
 
 
 def _best(
@@ -180,12 +190,20 @@ def _best(
     return few if _arena_bytes(*few) <= room else most
 
 
-def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
-    ends: dict[str, int] = {}
+def arena_sizes(made: GraphProblem, plan: Plan) -> dict[str, int]:
+    """Bytes of each pool that holds what is placed by us, other than donated inputs."""
+    others = {CALLER, *(one.pool.name for one in made.given.values())}
+    sizes: dict[str, int] = {}
     for buffer, place in zip(plan.problem.buffers, plan.placements):
-        if buffer.name in made.homes:
-            ends[place.pool] = max(ends.get(place.pool, 0), place.offset + buffer.size)
-    return sum(ends.values())
+        if buffer.name in made.homes and place.pool not in others:
+            sizes[place.pool] = max(sizes.get(place.pool, 0), place.offset + buffer.size)
+    return sizes
+
+
+def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
+    """Bytes that depend on the plan: of the arenas, and of outputs that did not find a place in donated inputs."""
+    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
+    return sum(arena_sizes(made, plan).values()) + sum(own)
 
 
 def _above(made: GraphProblem, room: int) -> frozenset[int]:

@@ -44,6 +44,12 @@ def recursive_functions(module: Any) -> frozenset[str]:
     return frozenset(found)
 
 
+def called_functions(module: Any) -> frozenset[str]:
+    """The names of Relax functions that Relax functions of the module call or refer to."""
+    functions = relax_functions(module)
+    return frozenset(callee for f in functions.values() for callee in _callees(f, functions))
+
+
 def _callees(function: Any, functions: dict[str, Any]) -> list[str]:
     found: dict[str, None] = {}
 

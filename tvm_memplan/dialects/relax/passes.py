@@ -7,7 +7,8 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import ir
+from tvm import ir, relax
+from tvm.relax.expr import _update_type
 
 from tvm_memplan.errors import MemPlanError
 
@@ -27,13 +28,29 @@ def module_pass(transform: Callable[[Any], Any], name: str) -> Any:
 
 
 def with_functions(module: Any, changed: Mapping[str, Any], added: Mapping[str, Any]) -> Any:
-    """A new module with some functions replaced, and some added under names that are free."""
+    """A new module with some functions replaced, and some added under names that are free.
+
+    A function that takes other parameters than before gets a new GlobalVar; nobody else may call it.
+    """
     result = module.clone()
     for name, function in added.items():
         result[ir.GlobalVar(name)] = function
     for name, function in changed.items():
-        result.update_func(result.get_global_var(name), function)
+        var = result.get_global_var(name)
+        if isinstance(function, relax.Function) and len(function.params) != len(result[var].params):
+            del result[var]
+            var = ir.GlobalVar(name)
+            _update_type(var, function.ty)
+            result[var] = function
+        else:
+            result.update_func(var, function)
     return result
+
+
+def cuda_graphs() -> bool:
+    """Whether RewriteCUDAGraph will do anything: it keeps storages from one call of a function to the next."""
+    context = tvm.transform.PassContext.current()
+    return bool(context.config.get("relax.backend.use_cuda_graph", False))
 
 
 def without_noalias(kernel: Any) -> Any:
