@@ -19,7 +19,7 @@ from tvm_memplan.budget import (
 )
 from tvm_memplan.cli.files import write_file
 from tvm_memplan.cli.models import open_model
-from tvm_memplan.cli.options import Once, add_dimensions, add_json, add_planner, check_planner, reserve
+from tvm_memplan.cli.options import Once, add_dimensions, add_ends, add_json, add_planner, check_planner, reserve
 from tvm_memplan.cli.progress import progress
 from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.memory import MemoryReport
@@ -48,6 +48,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument("--external", action="store_true", help="use memory outside the chip and optional regions, too")
     parser.add_argument("--target", help="TVM target (default: C for a microcontroller)")
     add_dimensions(parser)
+    add_ends(parser)
     add_planner(parser)
     add_json(parser, "verdict and report")
     parser.set_defaults(run=run)
@@ -60,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     board = load_board(options.board)
     pools = pools_for(board, options.reserve, external=options.external)
     check_planner(options.planner)
-    model = open_model(options.model, options.target, dict(options.shape), dict(options.bound))
+    shapes, bounds = dict(options.shape), dict(options.bound)
+    model = open_model(options.model, options.target, shapes, bounds, options.outputs, options.donate)
 
     def plan(pools: BoardPools) -> MemoryReport:
         return model.plan(pools, options.planner, options.time_limit)

@@ -71,6 +71,24 @@ def add_dimensions(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_ends(parser: argparse.ArgumentParser) -> None:
+    """Add ``--outputs`` and ``--donate``."""
+    parser.add_argument(
+        "--outputs",
+        choices=("own", "arena", "caller"),
+        default="own",
+        help="whether a model's outputs are allocated apart, lie in the arena, or are written into tensors that the "
+        "caller supplies (apache-tvm 0.27; default: own)",
+    )
+    parser.add_argument(
+        "--donate",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an input whose bytes the model may overwrite (apache-tvm 0.27)",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--json``."""
     parser.add_argument("--json", metavar="OUT", help=f"write {what} to this file as JSON")

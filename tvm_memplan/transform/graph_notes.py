@@ -53,7 +53,7 @@ def _moved(graph: Any, ends: Ends, pools: Mapping[str, str]) -> list[str]:
 def _given(graph: Any, one: Given, rows: Sequence[tuple[str, str]]) -> str:
     guests = [name for name, pool in rows if pool == one.pool.name]
     if not guests:
-        return f"input {one.name!r} is donated, but nothing can use its bytes: it is not overwritten"
+        return f"input {one.name!r} is donated, but the plan has no use for its bytes: it is not overwritten"
     back = [graph.results[name].title for name in guests if name in graph.results]
     handed = f"; {' and '.join(back)} {'are' if len(back) > 1 else 'is'} handed back in them" if back else ""
     return f"input {one.name!r} is donated: the function overwrites its {one.pool.capacity:,} B{handed}"

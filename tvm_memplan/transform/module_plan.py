@@ -141,7 +141,7 @@ def write_plans(made: ModulePlan) -> Any:
             first.append(dialect.call_of(check, checks[check], tuple(bounds)))
         if storages or first or spots:
             changed[name] = dialect.rewrite(module[name], storages, spots, first, added)
-        changed |= {kernel: dialect.without_noalias(module[kernel]) for kernel in plan.sharing}
+    changed |= dialect.without_promises(module, (kernel for plan in made.functions.values() for kernel in plan.sharing))
     return dialect.with_functions(module, changed, checks) if changed else module
 
 

@@ -6,7 +6,7 @@ from tvm_memplan.dialects.relax.ends import same_bytes
 from tvm_memplan.dialects.relax.functions import called_functions, recursive_functions, relax_functions
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
-from tvm_memplan.dialects.relax.passes import cuda_graphs, module_pass, with_functions, without_noalias
+from tvm_memplan.dialects.relax.passes import cuda_graphs, module_pass, with_functions, without_promises
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
 from tvm_memplan.dialects.relax.rewrite import Given, Spot, Storage, call_of, check_function, destination, rewrite
 from tvm_memplan.dialects.relax.scratch import KernelScratch, kernel_scratch
@@ -44,5 +44,5 @@ __all__ = [
     "shape_variables",
     "standard_pipeline",
     "with_functions",
-    "without_noalias",
+    "without_promises",
 ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import ir, relax
+from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
 
 from tvm_memplan.errors import MemPlanError
+
+_NOALIAS = "tirx.noalias"
 
 # An error that leaves a pass goes through C++, which keeps its text and its kind, and would make a RuntimeError of
 # every kind that it does not know.
@@ -53,10 +55,18 @@ def cuda_graphs() -> bool:
     return bool(context.config.get("relax.backend.use_cuda_graph", False))
 
 
-def without_noalias(kernel: Any) -> Any:
-    """A PrimFunc without the promise that its parameters do not overlap.
+def without_promises(module: Any, sharing: Iterable[str]) -> dict[str, Any]:
+    """Kernels without the promise that their parameters do not overlap, by name: those in `sharing`, and maybe others.
 
     Code generators pass that promise on (to LLVM, as a class of its own for each parameter), and then a load from one
     and a store to another may change places. Where parameters share bytes, the order of their accesses has to stay.
+
+    0.27's LLVM code generator asks for the promise when it declares a function, and then writes all functions of a
+    module by what the last one said, in the order of their names. So there all have to take it back, or none does.
     """
-    return kernel.without_attr("tirx.noalias") if "tirx.noalias" in (kernel.attrs or {}) else kernel
+    names = set(sharing)
+    target = tvm.target.Target.current(allow_none=True)
+    if names and (target is None or str(target.kind.name) == "llvm"):
+        names = {str(var.name_hint) for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc)}
+    kernels = {name: module[name] for name in sorted(names)}
+    return {name: f.without_attr(_NOALIAS) for name, f in kernels.items() if _NOALIAS in (f.attrs or {})}
