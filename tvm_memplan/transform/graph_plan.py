@@ -19,6 +19,7 @@ from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
+from tvm_memplan.planning.bound import bound
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import stacked
 from tvm_memplan.planning.conflicts import Conflicts
@@ -161,32 +162,46 @@ def plan_graph(
         The plan was refused.
     """
 
-    def planned(inside: frozenset[int]) -> tuple[GraphProblem, Plan]:
-        made = graph_problem(graph, pools, weight_pools, callees, inside, ends)
+    def problem(inside: frozenset[int]) -> GraphProblem:
+        return graph_problem(graph, pools, weight_pools, callees, inside, ends)
+
+    def planned(made: GraphProblem) -> tuple[GraphProblem, Plan]:
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
-    made, plan = _best(graph, callees, planned)
+    made, plan = _best(graph, callees, problem, planned)
     symbolic, left = symbolic_arenas(graph, slots)
     return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots, ends)
 
 
 def _best(
-    graph: Any, callees: Callees, planned: Callable[[frozenset[int]], tuple[GraphProblem, Plan]]
+    graph: Any,
+    callees: Callees,
+    problem: Callable[[frozenset[int]], GraphProblem],
+    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
 ) -> tuple[GraphProblem, Plan]:
     """Plan with as few kernels looked into as it takes.
 
     Where arguments of one kernel share bytes, the compiler has to be told, and its code may be slower for it. So that
     is done only at calls that would need more memory than the best plan has.
     """
-    plain = planned(frozenset())
+    plain = problem(frozenset())
     everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
     if not everywhere:
-        return plain
-    most = planned(everywhere)
+        return planned(plain)
+    whole = problem(everywhere)
+    goal = _least(whole)
+    if goal is not None:
+        # Where no plan can be smaller, the other ones need not be made.
+        above = _above(plain, goal)
+        first = planned(plain if not above else problem(everywhere & above) if everywhere - above else whole)
+        if _arena_bytes(*first) <= goal:
+            return first
+    most = planned(whole)
     room = _arena_bytes(*most)
-    if room >= _arena_bytes(*plain):
-        return plain
-    few = planned(everywhere & _above(plain[0], room))
+    above = _above(plain, _room(*most))
+    if everywhere <= above:
+        return most
+    few = planned(problem(everywhere & above) if above else plain)
     return few if _arena_bytes(*few) <= room else most
 
 
@@ -204,6 +219,23 @@ def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
     """Bytes that depend on the plan: of the arenas, and of outputs that did not find a place in donated inputs."""
     own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
     return sum(arena_sizes(made, plan).values()) + sum(own)
+
+
+def _least(made: GraphProblem) -> int | None:
+    """Bytes that no arena can be smaller than, where there is only one place for all tensors."""
+    members = [i for i, buffer in enumerate(made.problem.buffers) if buffer.name in made.homes]
+    pools = {buffer.pools for buffer in (made.problem.buffers[i] for i in members)}
+    if len(pools) != 1 or len(next(iter(pools))) != 1:
+        return None
+    (name,) = next(iter(pools))
+    return bound(made.problem, members, next(pool for pool in made.problem.pools if pool.name == name)).bytes
+
+
+def _room(made: GraphProblem, plan: Plan) -> int:
+    """What may be alive at one step of a plan that is no larger, counted in whole units of the alignment."""
+    ends = (*arena_sizes(made, plan).values(), *(one.pool.capacity or 0 for one in made.given.values()))
+    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
+    return sum(round_up(size, ALIGNMENT) for size in (*ends, *own))
 
 
 def _above(made: GraphProblem, room: int) -> frozenset[int]:

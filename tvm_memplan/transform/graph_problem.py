@@ -157,11 +157,12 @@ def graph_problem(
     first = (one.pool for one in given.values())
     used = dict.fromkeys((*first, *pools, *weight_pools, *(pool for where in candidates.values() for pool in where)))
     pairs = in_place_pairs(trace, liveness, frozenset(given)) if bodies else frozenset()
+    sources = homes | given.keys()
     in_place = frozenset(
         (d, s)
         for d, s in pairs
         if buffers[d].name in homes
-        and buffers[s].name in homes | given.keys()
+        and buffers[s].name in sources
         and not set(buffers[d].pools).isdisjoint(buffers[s].pools)
     )
     problem = Problem(buffers, tuple(used), in_place=in_place)
@@ -267,9 +268,8 @@ class _Body:
         arguments = [tuple(sorted(names & self.held)) for names in call.arguments]
         followed = {name: arguments[i] for i, name in body.parameters.items() if i < len(arguments)}
         whole = {name for i, names in enumerate(arguments) if i not in body.parameters for name in names}
-        nodes: tuple[Node, ...] = body.called(
-            operator, f"{self.step}:", followed, (*sorted(whole), *more), self.exact - whole
-        )
+        exact = {name for names in followed.values() for name in names if name in self.exact} - whole
+        nodes: tuple[Node, ...] = body.called(operator, f"{self.step}:", followed, (*sorted(whole), *more), exact)
         return nodes
 
 
