@@ -346,11 +346,11 @@ def test_an_output_on_bytes_that_are_still_in_use_shows(monkeypatch):
     assert bits(flat(got)) != bits(flat(wanted))
 
 
-def test_kernels_that_write_over_a_donated_input_promise_nothing():
-    with tvm.target.Target("c"):
+def test_kernels_that_write_over_a_donated_input_take_it_once():
+    with tvm.target.Target("llvm"):
         made = PlanBlockMemory(donated=["x"])(lowered(end_programs.Chain))
     kernels = {str(v.name_hint): f for v, f in made.functions.items() if isinstance(f, tirx.PrimFunc)}
-    assert "tirx.noalias" not in kernels["add"].attrs
+    assert len(kernels["add_in_place"].params) == 1 and "tirx.noalias" in kernels["add_in_place"].attrs
 
 
 def test_the_report_survives_json_and_names_everything():

@@ -12,8 +12,9 @@ There tensors that share bytes share a *slot*, which is a storage of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import accumulate, combinations
 from typing import Any, Union
 
@@ -27,7 +28,7 @@ from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, r
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
 from tvm_memplan.transform.graph_ends import OWN, Ends
-from tvm_memplan.transform.graph_notes import ends_notes
+from tvm_memplan.transform.graph_notes import ends_notes, promise_note
 from tvm_memplan.transform.graph_problem import (
     ALIGNMENT,
     CALLER,
@@ -43,6 +44,9 @@ from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
+
+#: Positions of arguments that are one and the same, for each such tensor.
+Groups = tuple[tuple[int, ...], ...]
 
 NO_CALLEES = Callees()
 
@@ -101,15 +105,53 @@ class GraphPlan:
     @property
     def sharing(self) -> tuple[str, ...]:
         """The kernels of which two arguments have a byte in common at some call."""
-        spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
-        spans |= {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
         found: dict[str, None] = {}
         for call in self.graph.calls:
             # One tensor may be several arguments, which is for whoever made the call to answer for.
-            here = {name: spans[name] for names in call.arguments for name in names if name in spans}
-            if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(here.values(), 2)):
+            if _overlapping(
+                {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
+            ):
                 found[call.function] = None
         return tuple(found)
+
+    @property
+    def merged(self) -> dict[Any, tuple[Any, Groups]] | None:
+        """The calls of which arguments share bytes, by variable, and which arguments are one: in place, all of them.
+
+        None where bytes are shared in another way at some call.
+        """
+        found: dict[Any, tuple[Any, Groups]] = {}
+        for call in self.graph.calls:
+            here = {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
+            if not _overlapping(here):
+                continue
+            groups: Groups | None = self._groups(call, here) if call.plain else None
+            if groups is None:
+                return None
+            found[call.variable] = (call, groups)
+        return found
+
+    def _groups(self, call: Any, here: dict[str, tuple[str, int, int]]) -> Groups | None:
+        starts: dict[tuple[str, int], list[str]] = {}
+        for name, (pool, start, _) in here.items():
+            starts.setdefault((pool, start), []).append(name)
+        if _overlapping({names[0]: here[max(names, key=lambda n: here[n][2])] for names in starts.values()}):
+            return None
+        groups = []
+        for names in starts.values():
+            if len(names) < 2:
+                continue
+            behind = [(i, found) for i, found in enumerate(call.arguments) if not found.isdisjoint(names)]
+            if any(len(found) > 1 or found & self.graph.viewed for _, found in behind):
+                return None
+            groups.append(tuple(i for i, _ in behind))
+        return tuple(sorted(groups))
+
+    @cached_property
+    def _spans(self) -> dict[str, tuple[str, int, int]]:
+        """The pool, first and last byte of everything that may share some."""
+        spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
+        return spans | {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
 
     @property
     def counted_on(self) -> tuple[Any, ...]:
@@ -120,8 +162,13 @@ class GraphPlan:
     def report(self, target: str = "", notes: Sequence[str] = ()) -> MemoryReport:
         """The figures."""
         rows = [(b.name, place.pool) for b, place in self.placed]
-        told = (*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic))
+        told = [*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic)]
+        told += [promise_note(self.sharing)] if self.merged is None else []
         return memory_report(self.plan, self.made.steps, self.graph.function, target, self.left_alone, told)
+
+
+def _overlapping(spans: Mapping[str, tuple[str, int, int]]) -> bool:
+    return any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(spans.values(), 2))
 
 
 def plan_graph(
@@ -162,6 +209,7 @@ def plan_graph(
         The plan was refused.
     """
 
+    @cache
     def problem(inside: frozenset[int]) -> GraphProblem:
         return graph_problem(graph, pools, weight_pools, callees, inside, ends)
 
@@ -179,15 +227,32 @@ def _best(
     problem: Callable[[frozenset[int]], GraphProblem],
     planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
 ) -> tuple[GraphProblem, Plan]:
-    """Plan with as few kernels looked into as it takes.
+    """Plan with as few kernels looked into as it takes, and in place sooner than in any other way.
 
-    Where arguments of one kernel share bytes, the compiler has to be told, and its code may be slower for it. So that
-    is done only at calls that would need more memory than the best plan has.
+    Arguments that share bytes in place are one argument, and the kernel's code is as good as before. Where they share
+    bytes because one is dead before the other is written, the compiler has to be told, and all code may be slower for
+    it. So that is done only where nothing else gives as small a plan.
     """
-    plain = problem(frozenset())
     everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
+    plain = problem(frozenset())
     if not everywhere:
         return planned(plain)
+    in_place = _fewest(plain, everywhere, lambda inside: problem(inside).in_place_only, planned)
+    whole = problem(everywhere)
+    least = _least(whole)
+    if not whole.by_time or (least is not None and _arena_bytes(*in_place) <= least):
+        return in_place
+    by_time = _fewest(plain, everywhere, problem, planned)
+    return by_time if _arena_bytes(*by_time) < _arena_bytes(*in_place) else in_place
+
+
+def _fewest(
+    plain: GraphProblem,
+    everywhere: frozenset[int],
+    problem: Callable[[frozenset[int]], GraphProblem],
+    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
+) -> tuple[GraphProblem, Plan]:
+    """Plan with only those kernels looked into whose calls would need more memory than the best plan has."""
     whole = problem(everywhere)
     goal = _least(whole)
     if goal is not None:

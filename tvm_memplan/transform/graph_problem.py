@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 from tvm_memplan.errors import BadInput
@@ -67,12 +68,21 @@ class GraphProblem:
         The allocations that are placed by us, unless they are put in the pool `CALLER`.
     given : mapping of str to Given
         The donated inputs, by allocation.
+    by_time : frozenset of (int, int)
+        Pairs of arguments of one call that may share bytes because one is dead before the other is written, and not in
+        place.
     """
 
     problem: Problem
     steps: tuple[str, ...]
     homes: frozenset[str]
     given: Mapping[str, Given] = field(default_factory=dict)
+    by_time: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def in_place_only(self) -> GraphProblem:
+        """The same, but arguments of one call share bytes in place or not at all."""
+        return replace(self, problem=replace(self.problem, separate=self.by_time)) if self.by_time else self
 
 
 def graph_problem(
@@ -166,7 +176,19 @@ def graph_problem(
         and not set(buffers[d].pools).isdisjoint(buffers[s].pools)
     )
     problem = Problem(buffers, tuple(used), in_place=in_place)
-    return GraphProblem(problem, liveness.steps, frozenset(homes), given)
+    by_time = _by_time(problem, (call for call, _ in bodies.values()), sources)
+    return GraphProblem(problem, liveness.steps, frozenset(homes), given, by_time)
+
+
+def _by_time(problem: Problem, calls: Iterable[Any], placed: Container[str]) -> frozenset[tuple[int, int]]:
+    index = {buffer.name: i for i, buffer in enumerate(problem.buffers) if buffer.name in placed}
+    found = set()
+    for call in calls:
+        here = sorted({index[name] for names in call.arguments for name in names if name in index})
+        for i, j in combinations(here, 2):
+            if not {(i, j), (j, i)} & problem.in_place and not problem.buffers[i].alive_with(problem.buffers[j]):
+                found.add((i, j))
+    return frozenset(found)
 
 
 def _steps_of(nodes: Iterable[Node]) -> dict[str, int]:

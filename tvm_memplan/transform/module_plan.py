@@ -127,8 +127,9 @@ def write_plans(made: ModulePlan) -> Any:
     dialect = relax_dialect()
     module = made.module
     changed: dict[str, Any] = {}
-    checks: dict[str, Any] = {}
+    new: dict[str, Any] = {}
     taken = {str(var.name_hint) for var in module.functions}
+    merged = _merged(made, taken)
     for name, plan in made.functions.items():
         storages, spots = places(plan)
         added, ours = destinations(plan)
@@ -137,12 +138,41 @@ def write_plans(made: ModulePlan) -> Any:
         if plan.counted_on:
             bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
             check = _free(f"{name}_check_bounds", taken)
-            checks[check] = dialect.check_function(bounds, name)
-            first.append(dialect.call_of(check, checks[check], tuple(bounds)))
-        if storages or first or spots:
-            changed[name] = dialect.rewrite(module[name], storages, spots, first, added)
-    changed |= dialect.without_promises(module, (kernel for plan in made.functions.values() for kernel in plan.sharing))
-    return dialect.with_functions(module, changed, checks) if changed else module
+            new[check] = dialect.check_function(bounds, name)
+            first.append(dialect.call_of(check, new[check], tuple(bounds)))
+        calls = (merged or {}).get(name, {})
+        new |= {kernel: function for kernel, function, _ in calls.values()}
+        if storages or first or spots or calls:
+            changed[name] = dialect.rewrite(module[name], storages, spots, first, added, calls)
+    sharing = {kernel for plan in made.functions.values() for kernel in plan.sharing}
+    if merged is None:
+        changed |= dialect.without_promises(module, sharing)
+    result = dialect.with_functions(module, changed, new) if changed else module
+    return dialect.without_unused(result, sharing) if merged else result
+
+
+def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str, Any, tuple[int, ...]]]] | None:
+    """For each function, what is called instead where arguments are one; None where that cannot be said of all."""
+    dialect = relax_dialect()
+    wanted = {name: plan.merged for name, plan in made.functions.items()}
+    if any(calls is None for calls in wanted.values()):
+        return None
+    pairs = [(call.function, groups) for calls in wanted.values() for call, groups in (calls or {}).values()]
+    kernels = dialect.merged_kernels(made.module, pairs) if pairs else {}
+    if kernels is None:
+        return None
+    names = {pair: _free(f"{pair[0]}_in_place", taken) for pair in kernels}
+    return {
+        name: {
+            var: (
+                names[call.function, groups],
+                kernels[call.function, groups],
+                dialect.kept(groups, len(call.arguments)),
+            )
+            for var, (call, groups) in (calls or {}).items()
+        }
+        for name, calls in wanted.items()
+    }
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -6,7 +6,14 @@ from tvm_memplan.dialects.relax.ends import same_bytes
 from tvm_memplan.dialects.relax.functions import called_functions, recursive_functions, relax_functions
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
-from tvm_memplan.dialects.relax.passes import cuda_graphs, module_pass, with_functions, without_promises
+from tvm_memplan.dialects.relax.merged import Groups, kept, merged_kernels
+from tvm_memplan.dialects.relax.passes import (
+    cuda_graphs,
+    module_pass,
+    with_functions,
+    without_promises,
+    without_unused,
+)
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
 from tvm_memplan.dialects.relax.rewrite import Given, Spot, Storage, call_of, check_function, destination, rewrite
 from tvm_memplan.dialects.relax.scratch import KernelScratch, kernel_scratch
@@ -18,6 +25,7 @@ __all__ = [
     "Argument",
     "Given",
     "Graph",
+    "Groups",
     "KernelBody",
     "KernelCall",
     "KernelScratch",
@@ -31,9 +39,11 @@ __all__ = [
     "check_function",
     "cuda_graphs",
     "destination",
+    "kept",
     "kernel_bodies",
     "kernel_scratch",
     "lift_workspace",
+    "merged_kernels",
     "module_pass",
     "needs_slots",
     "recursive_functions",
@@ -45,4 +55,5 @@ __all__ = [
     "standard_pipeline",
     "with_functions",
     "without_promises",
+    "without_unused",
 ]

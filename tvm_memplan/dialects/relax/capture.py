@@ -308,7 +308,8 @@ class _Reader:
         if call.kind == "unknown":
             self._keep(leaves_of(arguments), f"{call.operator} may keep it")
         if call.function:
-            self.calls.append(KernelCall(self.steps, call.function, tuple(leaves(a) for a in arguments)))
+            behind = tuple(leaves(a) for a in arguments)
+            self.calls.append(KernelCall(self.steps, call.function, behind, var, isinstance(expr.op, ir.GlobalVar)))
         count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
         label = call.operator if count == 1 else f"{call.operator}#{count}"
         nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))

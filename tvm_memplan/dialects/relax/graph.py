@@ -44,11 +44,27 @@ class Tensor:
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A call of a function of the module: which step it is, and the allocations behind each tensor argument."""
+    """A call of a function of the module.
+
+    Parameters
+    ----------
+    step : int
+        Which step it is.
+    function : str
+        What is called.
+    arguments : tuple of frozenset of str
+        The allocations behind each argument.
+    variable : Var
+        What the call is bound to.
+    plain : bool
+        Whether the arguments stand in the call as they are, one for each parameter.
+    """
 
     step: int
     function: str
     arguments: tuple[frozenset[str], ...]
+    variable: Any
+    plain: bool
 
 
 @dataclass(frozen=True)

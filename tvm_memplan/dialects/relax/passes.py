@@ -10,6 +10,7 @@ import tvm_ffi
 from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.errors import MemPlanError
 
 _NOALIAS = "tirx.noalias"
@@ -46,6 +47,18 @@ def with_functions(module: Any, changed: Mapping[str, Any], added: Mapping[str, 
             result[var] = function
         else:
             result.update_func(var, function)
+    return result
+
+
+def without_unused(module: Any, names: Iterable[str]) -> Any:
+    """The module without those of some functions that nobody calls and nobody outside can."""
+    used: set[str] = set()
+    for function in module.functions.values():
+        tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: used.add(str(var.name_hint))))
+    result = module.clone()
+    for name in set(names) - used:
+        if attribute(result[name], "global_symbol") is None:
+            del result[result.get_global_var(name)]
     return result
 
 

@@ -78,6 +78,7 @@ def rewrite(
     spots: Mapping[Any, Spot | Given],
     first: Sequence[Any] = (),
     added: Sequence[Any] = (),
+    calls: Mapping[Any, tuple[str, Any, Sequence[int]]] | None = None,
 ) -> Any:
     """Return the function with its tensors in storages.
 
@@ -94,8 +95,11 @@ def rewrite(
     added : sequence of Var
         Further parameters. They stand behind the inputs, and before the weights where there are such, so that the
         function's attribute ``num_input`` still tells them apart.
+    calls : mapping of Var to (str, PrimFunc, sequence of int)
+        For some variables that calls are bound to, what is called instead (its name, and the function), and which of
+        the arguments it is given.
     """
-    writer = _Writer(spots)
+    writer = _Writer(spots, calls or {})
     head = [writer.bound(f"check{i or ''}", call) for i, call in enumerate(first)]
     for storage in storages:
         size = relax.ShapeExpr([storage.size])
@@ -114,9 +118,10 @@ def rewrite(
 
 
 class _Writer(BindingRewriter):
-    def __init__(self, spots: Mapping[Any, Spot | Given]) -> None:
+    def __init__(self, spots: Mapping[Any, Spot | Given], calls: Mapping[Any, tuple[str, Any, Sequence[int]]]) -> None:
         super().__init__()
         self.spots = spots
+        self.calls = calls
         self.storages: list[Any] = []
 
     def bound(self, name: str, value: Any) -> Any:
@@ -125,6 +130,10 @@ class _Writer(BindingRewriter):
         return relax.VarBinding(ir.Var(name, value.ty), value)
 
     def replaced(self, binding: Any) -> list[Any]:
+        if binding.var in self.calls:
+            name, callee, positions = self.calls[binding.var]
+            call = call_of(name, callee, [binding.value.args[i] for i in positions])
+            return [relax.VarBinding(binding.var, self.builder.normalize(call), binding.span)]
         if binding.var not in self.spots:
             return [binding]
         spot = self.spots[binding.var]
