@@ -88,6 +88,10 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
         for kernel, known in scratch.items()
         if known.unknown
     ]
+    notes += [
+        f"function {name!r} is for another compiler, {compiler}: what it needs besides its arguments is not known"
+        for name, compiler in dialect.foreign_functions(module).items()
+    ]
     return ModulePlan(module, plans, (*told, *notes))
 
 

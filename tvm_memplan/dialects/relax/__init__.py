@@ -3,7 +3,12 @@
 from tvm_memplan.dialects.relax.capture import capture
 from tvm_memplan.dialects.relax.devices import needs_slots
 from tvm_memplan.dialects.relax.ends import same_bytes
-from tvm_memplan.dialects.relax.functions import called_functions, recursive_functions, relax_functions
+from tvm_memplan.dialects.relax.functions import (
+    called_functions,
+    foreign_functions,
+    recursive_functions,
+    relax_functions,
+)
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
 from tvm_memplan.dialects.relax.merged import Groups, kept, merged_kernels
@@ -39,6 +44,7 @@ __all__ = [
     "check_function",
     "cuda_graphs",
     "destination",
+    "foreign_functions",
     "kept",
     "kernel_bodies",
     "kernel_scratch",
