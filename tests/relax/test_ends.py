@@ -15,6 +15,8 @@ from tvm.script import relax as R
 from tests.relax import end_programs, programs
 from tests.relax.networks import SMALL, Network, u_net
 from tests.relax.running import FUSION, _seen, finished, lowered, plans
+from tvm_memplan.boards import Board, Region
+from tvm_memplan.budget import judge_budget
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Kind, Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
@@ -97,6 +99,18 @@ def test_a_decoders_cache_is_replaced_where_it_lies():
     values = tensors(Network(end_programs.Decode, "main").arguments(1))
     result, _ = called(executable, end_programs.Decode, "main", values)
     assert [address(tensor) for tensor in flat(result)[1:]] == [address(tensor) for tensor in values[2:4]]
+
+
+def test_on_a_board_what_is_overwritten_counts_once():
+    board = Board("b", "", "", (Region("ram", 1 << 20, "sram"), Region("rom", 1 << 20, "flash")))
+    need = {}
+    for donated in ([], ["keys", "values"]):
+        report = plan(end_programs.Decode, board=board, donated=donated).report
+        row = next(row for row in judge_budget(report, board).rows if row.region == "ram")
+        need[bool(donated)] = row.need
+        pools = [pool for pool in report.pools if pool.pool != "rom"]
+        assert row.need == sum(pool.planned for pool in pools)
+    assert need[False] - need[True] >= 2 * 16 * 32 * 4
 
 
 def test_a_dead_input_is_room_for_what_comes_later():
@@ -304,6 +318,8 @@ def test_where_pointers_cannot_move_nothing_is_overwritten():
 def test_an_unknown_place_for_outputs_is_bad_input():
     with pytest.raises(BadInput, match="own, arena, caller, and not 'heap'"):
         PlanBlockMemory(outputs="heap")
+    with pytest.raises(BadInput, match=r"donated=\['cache'\]"):
+        PlanBlockMemory(donated="cache")
 
 
 # -- the oracle -------------------------------------------------------------------------------------------------------

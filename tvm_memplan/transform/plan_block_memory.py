@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.transform.graph_ends import Ends, Outputs
 from tvm_memplan.transform.graph_plan import Planner
@@ -82,6 +83,8 @@ def PlanBlockMemory(
         an input that cannot be donated; and DoesNotFit when the pools are too small.
     """
     dialect = relax_dialect()
+    if isinstance(donated, str):
+        raise BadInput(f"donated is a list of names: write donated=[{donated!r}]")
     options = GraphOptions(
         planner,
         tuple(pools),
