@@ -153,3 +153,10 @@ def test_the_time_limit_is_a_number_of_seconds(run, problem):
     assert "planned with exact" in run("plan", problem, "--planner", "exact", "--time-limit", "0").stdout
     assert "'soon' is not a number of seconds" in run("plan", problem, "--time-limit", "soon", code=2).stderr
     assert "'-1' is not a number" in run("plan", problem, "--time-limit=-1", code=2).stderr
+
+
+@pytest.mark.needs_relay
+def test_options_of_the_other_line_are_refused(run, tmp_path):
+    (tmp_path / "m.tflite").write_bytes(b"any")
+    for options in (["--outputs", "arena"], ["--donate", "x"]):
+        assert "are for models on apache-tvm 0.27" in run("plan", "m.tflite", *options, code=2).stderr

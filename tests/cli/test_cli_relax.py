@@ -46,6 +46,18 @@ def test_what_is_unbounded_is_said_in_a_plan(run, net):
     assert "'n=' is no bound" in run("plan", net, "--bound", "n=", code=2).stderr
 
 
+def test_outputs_and_donated_inputs_are_options_of_a_model(run, tmp_path, net):
+    made = run("plan", net, "--bound", "n=8", "--outputs", "arena", "--donate", "x", "--json", "out.json")
+    assert "input 'x' is donated" in made.stdout
+    rows = {row["kind"]: row["pool"] for row in json.loads((tmp_path / "out.json").read_text())["allocations"]}
+    assert rows["output"] in ("arena", "donated x")
+    made = run("check", net, "--board", "stm32f746g_disco", "--bound", "n=8", "--outputs", "caller")
+    assert "parameter 'output', which the caller supplies" in " ".join(made.stdout.split())
+    assert "'main' takes x, w" in run("plan", net, "--bound", "n=8", "--donate", "y", code=2).stderr
+    (tmp_path / "p.csv").write_text("id,lower,upper,size\n1,0,1,8\n")
+    assert "--outputs and --donate are for models" in run("plan", "p.csv", "--donate", "y", code=2).stderr
+
+
 def test_a_saved_module_is_read(run, tmp_path):
     import tvm
 

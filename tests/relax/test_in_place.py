@@ -12,16 +12,17 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from tests.relax import programs
-from tests.relax.running import lowered, plans, same_bits
+from tests.relax.networks import SMALL
+from tests.relax.running import FUSION, finished, lowered, plans, same_bits
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relax import PlanBlockMemory
 
 
-def written(module):
+def written(module, target="llvm", before=(), **options):
     """What the pass makes of a module."""
-    with tvm.target.Target("llvm"):
-        return PlanBlockMemory()(lowered(module))
+    with tvm.target.Target(target):
+        return PlanBlockMemory(**options)(lowered(module, before))
 
 
 def promises(module):
@@ -51,11 +52,58 @@ def test_a_chain_of_element_wise_kernels_takes_one_tensor():
     assert same_bits(Chain, [[np.linspace(1, 2, 64, dtype="float32") * k] for k in (1, 2, 3)])
 
 
-def test_kernels_whose_arguments_share_bytes_promise_nothing():
+def test_what_is_written_in_place_is_one_parameter_with_its_input_so_that_no_promise_is_broken():
     before, after = lowered(Chain), written(Chain)
     sharing = set(plans(Chain)["main"].sharing)
     assert sharing and sharing < promises(before)
-    assert promises(after) == promises(before) - sharing
+    kernels = {str(var.name_hint): f for var, f in after.functions.items() if isinstance(f, tirx.PrimFunc)}
+    assert kernels.keys() == (promises(before) - sharing) | {f"{name}_in_place" for name in sharing}
+    assert promises(after) == kernels.keys()
+    assert all(len(kernels[f"{name}_in_place"].params) == 1 for name in sharing)
+
+
+def test_a_tensor_that_is_two_inputs_and_the_output_is_one_parameter():
+    made = written(Chain, donated=["x"])
+    assert len(made["add_in_place"].params) == len(made["multiply_in_place"].params) == 1
+    values = [np.linspace(1, 2, 64, dtype="float32")]
+    assert same_bits(Chain, [values], PlanBlockMemory(donated=["x"]))
+
+
+@pytest.fixture(scope="module")
+def by_time():
+    """A model in which a kernel's input is dead before its output is written over part of it."""
+    network = SMALL["bert"]()
+    made = plans(network.module, FUSION)[network.function]
+    assert made.sharing and made.merged is None
+    return network.module, set(made.sharing)
+
+
+def test_where_arguments_share_bytes_in_another_way_the_promise_is_taken_back(by_time):
+    module, sharing = by_time
+    before = promises(lowered(module, FUSION))
+    assert before - promises(written(module, "c", FUSION)) == sharing
+    # Its LLVM code generator writes all functions of a module by what the last one promises.
+    assert promises(written(module, "llvm", FUSION)) == set()
+
+
+def test_llvm_is_told_that_such_arguments_may_overlap(by_time):
+    # Only what LLVM gets can show that: whether it makes use of a promise is a matter of luck.
+    module, _ = by_time
+
+    def promised(**options):
+        made = finished(lowered(module, FUSION), PlanBlockMemory(**options), spy=False)
+        source = made.mod.imports[0].inspect_source("ll")
+        heads = [line for line in source.splitlines() if line.startswith("define") and "_compute_(" in line]
+        return [line for line in heads if "noalias" in line.split("_compute_(")[1]]
+
+    assert not promised() and promised(in_place=False)
+
+
+def test_the_report_says_where_code_may_be_slower_for_it(by_time):
+    module, _ = by_time
+    notes = plans(module, FUSION)["forward"].report().notes
+    assert any("no promise" in note and "in_place=False" in note for note in notes)
+    assert not any("no promise" in note for note in plans(Chain)["main"].report().notes)
 
 
 def test_no_promise_is_taken_back_where_sharing_saves_nothing():
@@ -87,8 +135,6 @@ def test_a_tensor_that_a_sibling_still_reads_is_not_overwritten():
 def test_an_input_is_never_overwritten():
     module = lowered(Chain)
     x = np.linspace(1, 2, 64, dtype="float32")
-    from tests.relax.running import finished
-
     tensor = tvm.runtime.tensor(x)
     relax.VirtualMachine(finished(module, PlanBlockMemory(), spy=False), tvm.cpu())["main"](tensor)
     assert tensor.numpy().tobytes() == x.tobytes()

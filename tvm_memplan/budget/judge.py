@@ -127,9 +127,11 @@ def _needs(report: MemoryReport, regions: tuple[Region, ...], *, weights: bool) 
         if (kinds == {Kind.WEIGHTS}) is not weights:
             continue
         # A pool that is no region's is the caller's when it has only inputs and outputs. The caller does not know
-        # when they are alive, so each takes its own bytes.
+        # when they are alive, so each takes its own bytes; but in an input that was given away, a pool of a capacity of
+        # its own, an output takes the bytes that are there.
         caller = figures.pool not in names and bool(kinds) and kinds <= {Kind.INPUT, Kind.OUTPUT}
-        more = _Need(caller=figures.naive) if caller else _need(report, figures)
+        bytes_ = figures.naive if figures.capacity is None else figures.planned
+        more = _Need(caller=bytes_) if caller else _need(report, figures)
         name = figures.pool if figures.pool in names or not names else names[0]
         needs[name] = needs.get(name, _Need()).plus(more)
     return needs

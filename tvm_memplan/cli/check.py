@@ -19,6 +19,7 @@ from tvm_memplan.cli.models import open_model
 from tvm_memplan.cli.options import (
     add_board,
     add_dimensions,
+    add_ends,
     add_json,
     add_planner,
     add_target,
@@ -48,6 +49,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     add_board(parser)
     add_target(parser)
     add_dimensions(parser)
+    add_ends(parser)
     add_planner(parser)
     parser.add_argument("--suggest", action="store_true", help="where activations do not fit, compute what would help")
     add_json(parser, "verdict and report")
@@ -61,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     board = load_board(options.board)
     pools = pools_for(board, options.reserve, external=options.external)
     check_planner(options.planner)
-    model = open_model(options.model, options.target, dict(options.shape), dict(options.bound))
+    shapes, bounds = dict(options.shape), dict(options.bound)
+    model = open_model(options.model, options.target, shapes, bounds, options.outputs, options.donate)
 
     def plan(pools: BoardPools) -> MemoryReport:
         return model.plan(pools, options.planner, options.time_limit)

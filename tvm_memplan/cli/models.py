@@ -5,10 +5,10 @@ A model is lowered once, which takes seconds, and then planned into as many sets
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.progress import progress, stage
@@ -32,7 +32,12 @@ class Planned(Protocol):
 
 
 def open_model(
-    path: str, target: str | None, shapes: Mapping[str, tuple[int, ...]], bounds: Mapping[str, int]
+    path: str,
+    target: str | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    bounds: Mapping[str, int],
+    outputs: Literal["own", "arena", "caller"] = "own",
+    donated: Sequence[str] = (),
 ) -> Planned:
     """Read a model and lower it, with the TVM that is installed.
 
@@ -46,14 +51,18 @@ def open_model(
         Shapes of inputs that the file leaves open.
     bounds : mapping of str to int
         Upper bounds of dimensions, which TVM 0.19 does not have.
+    outputs, donated :
+        As for `tvm_memplan.relax.plan`; the drivers of TVM 0.19 have other ways (`io_in_pool`).
     """
     require_file(path)
     if installed_line() == RELAX:
         from tvm_memplan.cli.relax_models import RelaxModel
 
-        return RelaxModel(path, target, shapes, bounds)
+        return RelaxModel(path, target, shapes, bounds, outputs, donated)
     if bounds:
         raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
+    if outputs != "own" or donated:
+        raise BadInput("--outputs and --donate are for models on apache-tvm 0.27")
     return Model(path, target, shapes)
 
 

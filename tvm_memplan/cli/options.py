@@ -90,9 +90,27 @@ def add_dimensions(parser: argparse.ArgumentParser) -> None:
 
 def refuse_model_options(options: argparse.Namespace) -> None:
     """Refuse what says how a model is read, where a problem file is."""
-    for name in ("target", "shape", "bound"):
-        if getattr(options, name) not in (None, []):
+    for name in ("target", "shape", "bound", "outputs", "donate"):
+        if getattr(options, name) not in (None, [], "own"):
             raise BadInput(f"--{name} is for models, and {options.file} is a problem file")
+
+
+def add_ends(parser: argparse.ArgumentParser) -> None:
+    """Add ``--outputs`` and ``--donate``."""
+    parser.add_argument(
+        "--outputs",
+        choices=("own", "arena", "caller"),
+        default="own",
+        help="whether a model's outputs are allocated apart, lie in the arena, or are written into tensors that the "
+        "caller supplies (apache-tvm 0.27; default: own)",
+    )
+    parser.add_argument(
+        "--donate",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an input whose bytes the model may overwrite (apache-tvm 0.27)",
+    )
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tvm_memplan.boards import Board, Region
 from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_text
 from tvm_memplan.cli.files import write_file
-from tvm_memplan.cli.models import open_model
+from tvm_memplan.cli.models import Planned, open_model
 from tvm_memplan.cli.options import (
     add_dimensions,
+    add_ends,
     add_json,
     add_planner,
     add_target,
@@ -49,6 +50,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     )
     add_target(parser)
     add_dimensions(parser)
+    add_ends(parser)
     add_planner(parser)
     parser.add_argument("--capacity", type=size, metavar="SIZE", help="bytes the arena may have (default: no limit)")
     parser.add_argument("--align", type=alignment, default=1, metavar="N", help="every offset is a multiple of N bytes")
@@ -69,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output and Path(options.output).suffix.lower() not in (".csv", ".json"):
         raise BadInput(f"-o {options.output}: offsets are written as .csv or .json, by the end of the name")
     check_planner(options.planner)
-    shapes, bounds = dict(options.shape), dict(options.bound)
-    source = ProblemFile(options.file) if problem_file else open_model(options.file, options.target, shapes, bounds)
+    source = ProblemFile(options.file) if problem_file else _model(options)
     if isinstance(source, ProblemFile) and source.own_pools and (options.capacity or options.align > 1):
         raise BadInput(f"{options.file} brings its own pools, so --capacity and --align have nothing to say")
     board = _arena(options.capacity, options.align) if options.capacity else None
@@ -91,6 +92,11 @@ def run(options: argparse.Namespace) -> int:
         if options.output:
             say(options, f"{options.output} was not written: these offsets do not fit\n")
     return 0 if fits else 1
+
+
+def _model(options: argparse.Namespace) -> Planned:
+    shapes, bounds = dict(options.shape), dict(options.bound)
+    return open_model(options.file, options.target, shapes, bounds, options.outputs, options.donate)
 
 
 def _arena(capacity: int, align: int) -> Board:

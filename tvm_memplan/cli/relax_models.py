@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.models import placed_in
@@ -20,7 +21,13 @@ class RelaxModel:
     """A model that was read and lowered; parameters as for `tvm_memplan.cli.models.open_model`."""
 
     def __init__(
-        self, path: str, target: str | None, shapes: Mapping[str, tuple[int, ...]], bounds: Mapping[str, int]
+        self,
+        path: str,
+        target: str | None,
+        shapes: Mapping[str, tuple[int, ...]],
+        bounds: Mapping[str, int],
+        outputs: Literal["own", "arena", "caller"],
+        donated: Sequence[str],
     ) -> None:
         from tvm_memplan import relax
 
@@ -29,7 +36,13 @@ class RelaxModel:
         target = target or TARGET
         with stage(f"lowering {path} for {target}"):
             self._made = relax.plan(
-                module, target, planner="first_fit_by_start", bounds=bounds or None, model=Path(path).name
+                module,
+                target,
+                planner="first_fit_by_start",
+                bounds=bounds or None,
+                outputs=outputs,
+                donated=donated,
+                model=Path(path).name,
             )
 
     @property

@@ -23,9 +23,9 @@ Why that is enough. Take the bytes that both have. Until the first write of `d` 
 so whatever is done with `s` sees what it saw when it was alone; and by then all has been done. From there on only `d`
 is written there, so whoever reads `d` sees it as it was when `d` was alone, if it was written before; and what was
 not written before has no value that a program could rely on. Two things must hold for this, and are asked for: `s`
-is needed neither before the first step nor after the last, and its bytes are not anybody's input or weights; and all
-accesses are known: a name that stands for `d` or `s` and is not looked through makes no pair. Loops around both
-allocations need no proof: each of their rounds brings fresh storage for both.
+is needed neither before the first step nor after the last, and its bytes are not anybody's input or weights, unless
+they were given away; and all accesses are known: a name that stands for `d` or `s` and is not looked through makes no
+pair. Loops around both allocations need no proof: each of their rounds brings fresh storage for both.
 
 Which pairs are asked about: those that are alive together for a while, the input dying first. Others share bytes
 anyway, or never.
@@ -45,7 +45,9 @@ from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Nod
 _KEPT = (Kind.INPUT, Kind.WEIGHTS)
 
 
-def in_place_pairs(trace: Trace, liveness: Liveness) -> frozenset[tuple[int, int]]:
+def in_place_pairs(
+    trace: Trace, liveness: Liveness, donated: frozenset[str] = frozenset()
+) -> frozenset[tuple[int, int]]:
     """Find the in-place pairs of a program.
 
     Parameters
@@ -54,6 +56,10 @@ def in_place_pairs(trace: Trace, liveness: Liveness) -> frozenset[tuple[int, int
         The program; only steps with `Elements` can make pairs.
     liveness : Liveness
         Its live ranges.
+    donated : frozenset of str
+        Allocations that are live in and whose bytes were given away: they may be overwritten like any others. That
+        they hold a value from the start changes nothing, since it is everything that is done with them before the
+        first write of the output that counts.
 
     Returns
     -------
@@ -62,12 +68,12 @@ def in_place_pairs(trace: Trace, liveness: Liveness) -> frozenset[tuple[int, int
     """
     program = _Program()
     program.read(trace.body)
-    fixed = {program.root(name) for name in (*trace.live_in, *trace.live_out)} | program.aliased
+    fixed = {program.root(name) for name in (*(trace.live_in - donated), *trace.live_out)} | program.aliased
     return frozenset(
         (d, s)
         for d, s in _meeting(liveness.buffers)
         if liveness.buffers[s].name not in fixed
-        and liveness.buffers[s].kind not in _KEPT
+        and (liveness.buffers[s].kind not in _KEPT or liveness.buffers[s].name in donated)
         and liveness.buffers[d].name not in program.aliased
         and liveness.buffers[d].kind not in _KEPT
         and program.may_overwrite(liveness.buffers[d], liveness.buffers[s])

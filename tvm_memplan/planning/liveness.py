@@ -154,11 +154,9 @@ class _Walk:
                 self._step(node, names, tuple(loops), written)
             elif isinstance(node, Loop):
                 span = _Span(len(self.steps))
-                inside = set(written)
-                self._inner(node.body, names, [*loops, span], inside)
+                # What is written in rounds that may not happen is forgotten again.
+                self._inner(node.body, names, [*loops, span], written if node.at_least_once else set(written))
                 span.stop = len(self.steps)
-                if node.at_least_once:
-                    written |= inside
             elif isinstance(node, Branch):
                 then, orelse = set(written), set(written)
                 self._inner(node.then, names, loops, then)

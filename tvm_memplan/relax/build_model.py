@@ -9,6 +9,7 @@ from tvm_memplan.budget import chosen_pools
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.plan_model import USUAL, Line
 from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.transform.graph_ends import Outputs
 from tvm_memplan.transform.graph_plan import Planner
 
 
@@ -41,6 +42,8 @@ def build(
     fused: bool = False,
     lift: bool = True,
     in_place: bool = True,
+    outputs: Outputs = "own",
+    donated: Sequence[str] = (),
     model: str = "",
     tir_pipeline: str = "default",
     exec_mode: str = "bytecode",
@@ -51,9 +54,8 @@ def build(
     """
     from tvm import relax
 
-    line = Line(
-        target, planner, chosen_pools(pools, weight_pools, board, reserve, USUAL), bounds, fused, lift, in_place
-    )
+    places = chosen_pools(pools, weight_pools, board, reserve, USUAL)
+    line = Line(target, planner, places, bounds, fused, lift, in_place, outputs, donated)
     executable = relax.build(
         mod,
         line.target,

@@ -8,6 +8,7 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
+from tvm_memplan.transform.graph_ends import Outputs
 from tvm_memplan.transform.graph_plan import Planner
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import ModulePlan
@@ -24,6 +25,8 @@ def pipeline(
     bounds: Mapping[str, int] | None = None,
     lift: bool = True,
     in_place: bool = True,
+    outputs: Outputs = "own",
+    donated: Sequence[str] = (),
     look: Callable[[ModulePlan], None] | None = None,
 ) -> Any:
     """Make the pipeline, for ``relax.build(..., relax_pipeline=)`` and ``tvm.compile(..., relax_pipeline=)``.
@@ -32,7 +35,7 @@ def pipeline(
     ----------
     target : str or tvm.target.Target
         What is built for: GPUs have pipelines of their own.
-    planner, pools, weight_pools, bounds, lift, in_place, look :
+    planner, pools, weight_pools, bounds, lift, in_place, outputs, donated, look :
         As for `tvm_memplan.relax.PlanBlockMemory`.
     fused : bool
         Take the pipeline of the target's backend, which fuses operators. For CPUs TVM's builds do not by themselves.
@@ -57,6 +60,8 @@ def pipeline(
             bounds=bounds,
             lift=lift,
             in_place=in_place,
+            outputs=outputs,
+            donated=donated,
             look=look,
         )
 

@@ -12,6 +12,7 @@ from tvm_memplan.errors import BadInput, MemPlanError
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.pipeline import known_target, pipeline
 from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.transform.graph_ends import Outputs
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import ModulePlan
@@ -50,6 +51,7 @@ class PlannedModel:
             weight_pools=weight_pools,
             callees=self.graph.callees,
             slots=self.graph.slots,
+            ends=self.graph.ends,
         )
         return replace(made.report(self.report.target, self.notes), model=self.report.model)
 
@@ -70,6 +72,8 @@ def plan(
     fused: bool = False,
     lift: bool = True,
     in_place: bool = True,
+    outputs: Outputs = "own",
+    donated: Sequence[str] = (),
     model: str = "",
 ) -> PlannedModel:
     """Plan the memory of a whole model, as `build` does it, and generate no code.
@@ -87,7 +91,7 @@ def plan(
         Instead of pools: a board, whose regions become the pools.
     reserve : int or Reserve
         With `board`: bytes to keep free.
-    planner, bounds, lift, in_place :
+    planner, bounds, lift, in_place, outputs, donated :
         As for `tvm_memplan.relax.PlanBlockMemory`.
     fused : bool
         As for `tvm_memplan.relax.pipeline`.
@@ -106,7 +110,7 @@ def plan(
         The model holds something that cannot be planned.
     """
     places = chosen_pools(pools, weight_pools, board, reserve, USUAL)
-    line = Line(target, planner, places, bounds, fused, lift, in_place)
+    line = Line(target, planner, places, bounds, fused, lift, in_place, outputs, donated)
     with line.target:
         line.passes(mod)
     return line.planned(model)
@@ -124,6 +128,8 @@ class Line:
         fused: bool,
         lift: bool,
         in_place: bool,
+        outputs: Outputs,
+        donated: Sequence[str],
     ) -> None:
         relax_dialect()
         self.target = known_target(target)
@@ -137,6 +143,8 @@ class Line:
             bounds=bounds,
             lift=lift,
             in_place=in_place,
+            outputs=outputs,
+            donated=donated,
             look=self.made.append,
         )
 

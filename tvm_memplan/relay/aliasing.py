@@ -4,6 +4,9 @@ TVM marks operators as having no aliasing pointers. Code generators pass that on
 class of its own per buffer variable, so that a load from one and a store to another may change places. In a
 plan, two buffers of one operator, or a buffer and an argument, may lie on the same bytes one after the other; the
 order of their accesses then has to stay.
+
+0.19's LLVM code generator asks for the promise when it declares a function, and then writes all functions of a module
+by what the last one said, in the order of their names. So there all operators have to take it back, or none does.
 """
 
 from __future__ import annotations
@@ -11,17 +14,26 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.relay import Program
 from tvm_memplan.planning.model import Plan
 
 
 def without_noalias(mod: Any, program: Program, plan: Plan) -> tuple[str, ...]:
-    """Remove `tir.noalias`, in place, from the operators in which buffers share bytes; returns their names."""
+    """Remove `tir.noalias`, in place, from the operators in which buffers share bytes; returns their names.
+
+    If there are any, it is removed from all operators for LLVM.
+    """
     functions = sharing_operators(program, plan)
-    for name in functions:
-        var = mod.get_global_var(name)
-        mod.update_func(var, mod[var].without_attr("tir.noalias"))
+    for var, function in list(mod.functions.items()):
+        if var.name_hint in functions or (functions and _is_for_llvm(function)):
+            mod.update_func(var, function.without_attr("tir.noalias"))
     return functions
+
+
+def _is_for_llvm(function: Any) -> bool:
+    target = attribute(function, "target")
+    return target is not None and str(target.kind.name) == "llvm" and attribute(function, "tir.noalias") is not None
 
 
 def sharing_operators(program: Program, plan: Plan) -> tuple[str, ...]:

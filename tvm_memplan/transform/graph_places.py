@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.transform.graph_ends import supplied_outputs
 from tvm_memplan.transform.graph_plan import GraphPlan
 
 
@@ -20,20 +21,36 @@ def places(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
     return storages, spots
 
 
+def destinations(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
+    """The parameters for outputs that the caller supplies, and the spot of every variable that stands for one."""
+    dialect = relax_dialect()
+    variables: list[Any] = []
+    spots: dict[Any, Any] = {}
+    for name, output in supplied_outputs(plan.graph, plan.ends).items():
+        variables.append(dialect.destination(output.parameter, output.type))
+        spots |= dict.fromkeys(plan.graph.allocation(name).sites, dialect.Given(variables[-1], 0))
+    return variables, spots
+
+
 def _fixed(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
     dialect = relax_dialect()
+    given = {one.pool.name: one for one in plan.made.given.values()}
     rows = [
-        (plan.graph.tensors[buffer.name], place.pool, place.offset if plan.slots else 0, place.offset, buffer.size)
-        for buffer, place in zip(plan.plan.problem.buffers, plan.plan.placements)
-        if buffer.name in plan.made.homes
+        (plan.graph.allocation(buffer.name), place.pool, place.offset if plan.slots else 0, place.offset, buffer.size)
+        for buffer, place in plan.placed
     ]
     sizes: dict[tuple[str, int], int] = {}
     for _, pool, start, offset, size in rows:
+        if pool in given:
+            continue
         sizes[pool, start] = max(sizes.get((pool, start), 0), offset - start + size)
     index = {key: i for i, key in enumerate(sizes)}
     storages: list[Any] = [None] * len(index)
     spots: dict[Any, Any] = {}
     for tensor, pool, start, offset, _ in rows:
+        if pool in given:
+            spots |= dict.fromkeys(tensor.sites, dialect.Given(given[pool].variable, offset))
+            continue
         at = index[pool, start]
         storages[at] = dialect.Storage(_name(at), sizes[pool, start], tensor.device, tensor.scope)
         spots |= dict.fromkeys(tensor.sites, dialect.Spot(at, offset - start))

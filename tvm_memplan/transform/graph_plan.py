@@ -12,21 +12,26 @@ There tensors that share bytes share a *slot*, which is a storage of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import accumulate, combinations
 from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
+from tvm_memplan.planning.bound import bound
 from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import stacked
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
+from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
+from tvm_memplan.transform.graph_ends import OWN, Ends
+from tvm_memplan.transform.graph_notes import ends_notes, promise_note
 from tvm_memplan.transform.graph_problem import (
     ALIGNMENT,
+    CALLER,
     DEFAULT_POOLS,
     DEFAULT_WEIGHT_POOLS,
     RUN_TIME,
@@ -39,6 +44,9 @@ from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
+
+#: Positions of arguments that are one and the same, for each such tensor.
+Groups = tuple[tuple[int, ...], ...]
 
 NO_CALLEES = Callees()
 
@@ -63,6 +71,8 @@ class GraphPlan:
         What was known of the functions that are called.
     slots : bool
         Whether every tensor starts at offset 0 of the storage of its slot.
+    ends : Ends
+        What was asked for its outputs and inputs.
     """
 
     graph: Any
@@ -72,15 +82,19 @@ class GraphPlan:
     left_alone: tuple[LeftAlone, ...]
     callees: Callees
     slots: bool
+    ends: Ends = OWN
+
+    @property
+    def placed(self) -> Iterator[tuple[Buffer, Placement]]:
+        """What is placed by us, in arenas or in donated inputs, and where."""
+        for buffer, place in zip(self.plan.problem.buffers, self.plan.placements):
+            if buffer.name in self.made.homes and place.pool != CALLER:
+                yield buffer, place
 
     @property
     def arenas(self) -> dict[str, int]:
-        """Bytes of each pool that holds tensors between kernels."""
-        sizes: dict[str, int] = {}
-        for buffer, place in zip(self.plan.problem.buffers, self.plan.placements):
-            if buffer.name in self.made.homes:
-                sizes[place.pool] = max(sizes.get(place.pool, 0), place.offset + buffer.size)
-        return sizes
+        """Bytes of each pool that holds tensors between kernels, other than donated inputs."""
+        return arena_sizes(self.made, self.plan)
 
     @property
     def own_bytes(self) -> int:
@@ -91,29 +105,70 @@ class GraphPlan:
     @property
     def sharing(self) -> tuple[str, ...]:
         """The kernels of which two arguments have a byte in common at some call."""
-        spans = {
-            buffer.name: (place.pool, place.offset, place.offset + buffer.size)
-            for buffer, place in zip(self.plan.problem.buffers, self.plan.placements)
-            if buffer.name in self.made.homes
-        }
         found: dict[str, None] = {}
         for call in self.graph.calls:
             # One tensor may be several arguments, which is for whoever made the call to answer for.
-            here = {name: spans[name] for names in call.arguments for name in names if name in spans}
-            if any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(here.values(), 2)):
+            if _overlapping(
+                {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
+            ):
                 found[call.function] = None
         return tuple(found)
 
     @property
+    def merged(self) -> dict[Any, tuple[Any, Groups]] | None:
+        """The calls of which arguments share bytes, by variable, and which arguments are one: in place, all of them.
+
+        None where bytes are shared in another way at some call.
+        """
+        found: dict[Any, tuple[Any, Groups]] = {}
+        for call in self.graph.calls:
+            here = {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
+            if not _overlapping(here):
+                continue
+            groups: Groups | None = self._groups(call, here) if call.plain else None
+            if groups is None:
+                return None
+            found[call.variable] = (call, groups)
+        return found
+
+    def _groups(self, call: Any, here: dict[str, tuple[str, int, int]]) -> Groups | None:
+        starts: dict[tuple[str, int], list[str]] = {}
+        for name, (pool, start, _) in here.items():
+            starts.setdefault((pool, start), []).append(name)
+        if _overlapping({names[0]: here[max(names, key=lambda n: here[n][2])] for names in starts.values()}):
+            return None
+        groups = []
+        for names in starts.values():
+            if len(names) < 2:
+                continue
+            behind = [(i, found) for i, found in enumerate(call.arguments) if not found.isdisjoint(names)]
+            if any(len(found) > 1 or found & self.graph.viewed for _, found in behind):
+                return None
+            groups.append(tuple(i for i, _ in behind))
+        return tuple(sorted(groups))
+
+    @cached_property
+    def _spans(self) -> dict[str, tuple[str, int, int]]:
+        """The pool, first and last byte of everything that may share some."""
+        spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
+        return spans | {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
+
+    @property
     def counted_on(self) -> tuple[Any, ...]:
         """The variables whose upper bound the plan relies on."""
-        names = (*self.made.homes, *(name for arena in self.symbolic for name in arena.tensors))
-        return tuple(dict.fromkeys(v for name in names for v in self.graph.tensors[name].size.at_bound))
+        names = (*(b.name for b, _ in self.placed), *(name for arena in self.symbolic for name in arena.tensors))
+        return tuple(dict.fromkeys(v for name in names for v in self.graph.allocation(name).size.at_bound))
 
     def report(self, target: str = "", notes: Sequence[str] = ()) -> MemoryReport:
         """The figures."""
-        told = (*notes, *(arena.note for arena in self.symbolic))
+        rows = [(b.name, place.pool) for b, place in self.placed]
+        told = [*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic)]
+        told += [promise_note(self.sharing)] if self.merged is None else []
         return memory_report(self.plan, self.made.steps, self.graph.function, target, self.left_alone, told)
+
+
+def _overlapping(spans: Mapping[str, tuple[str, int, int]]) -> bool:
+    return any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(spans.values(), 2))
 
 
 def plan_graph(
@@ -124,6 +179,7 @@ def plan_graph(
     weight_pools: Sequence[Pool] = DEFAULT_WEIGHT_POOLS,
     callees: Callees = NO_CALLEES,
     slots: bool = False,
+    ends: Ends = OWN,
 ) -> GraphPlan:
     """Plan a Relax function.
 
@@ -140,52 +196,111 @@ def plan_graph(
         What is known of the functions that are called.
     slots : bool
         Whether every tensor has to start at offset 0 of a storage.
+    ends : Ends
+        What becomes of its outputs, and which inputs it may overwrite.
 
     Raises
     ------
     BadInput
-        A pool's name is taken, or the planner returned a plan of another problem.
+        A pool's name is taken, the planner returned a plan of another problem, or an input cannot be donated.
     DoesNotFit
         A tensor has no place within the capacities.
     BadPlan
         The plan was refused.
     """
 
-    def planned(inside: frozenset[int]) -> tuple[GraphProblem, Plan]:
-        made = graph_problem(graph, pools, weight_pools, callees, inside)
+    @cache
+    def problem(inside: frozenset[int]) -> GraphProblem:
+        return graph_problem(graph, pools, weight_pools, callees, inside, ends)
+
+    def planned(made: GraphProblem) -> tuple[GraphProblem, Plan]:
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
-    made, plan = _best(graph, callees, planned)
+    made, plan = _best(graph, callees, problem, planned)
     symbolic, left = symbolic_arenas(graph, slots)
-    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots)
+    return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots, ends)
 
 
 def _best(
-    graph: Any, callees: Callees, planned: Callable[[frozenset[int]], tuple[GraphProblem, Plan]]
+    graph: Any,
+    callees: Callees,
+    problem: Callable[[frozenset[int]], GraphProblem],
+    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
 ) -> tuple[GraphProblem, Plan]:
-    """Plan with as few kernels looked into as it takes.
+    """Plan with as few kernels looked into as it takes, and in place sooner than in any other way.
 
-    Where arguments of one kernel share bytes, the compiler has to be told, and its code may be slower for it. So that
-    is done only at calls that would need more memory than the best plan has.
+    Arguments that share bytes in place are one argument, and the kernel's code is as good as before. Where they share
+    bytes because one is dead before the other is written, the compiler has to be told, and all code may be slower for
+    it. So that is done only where nothing else gives as small a plan.
     """
-    plain = planned(frozenset())
     everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
+    plain = problem(frozenset())
     if not everywhere:
-        return plain
-    most = planned(everywhere)
+        return planned(plain)
+    in_place = _fewest(plain, everywhere, lambda inside: problem(inside).in_place_only, planned)
+    whole = problem(everywhere)
+    least = _least(whole)
+    if not whole.by_time or (least is not None and _arena_bytes(*in_place) <= least):
+        return in_place
+    by_time = _fewest(plain, everywhere, problem, planned)
+    return by_time if _arena_bytes(*by_time) < _arena_bytes(*in_place) else in_place
+
+
+def _fewest(
+    plain: GraphProblem,
+    everywhere: frozenset[int],
+    problem: Callable[[frozenset[int]], GraphProblem],
+    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
+) -> tuple[GraphProblem, Plan]:
+    """Plan with only those kernels looked into whose calls would need more memory than the best plan has."""
+    whole = problem(everywhere)
+    goal = _least(whole)
+    if goal is not None:
+        # Where no plan can be smaller, the other ones need not be made.
+        above = _above(plain, goal)
+        first = planned(plain if not above else problem(everywhere & above) if everywhere - above else whole)
+        if _arena_bytes(*first) <= goal:
+            return first
+    most = planned(whole)
     room = _arena_bytes(*most)
-    if room >= _arena_bytes(*plain):
-        return plain
-    few = planned(everywhere & _above(plain[0], room))
+    above = _above(plain, _room(*most))
+    if everywhere <= above:
+        return most
+    few = planned(problem(everywhere & above) if above else plain)
     return few if _arena_bytes(*few) <= room else most
 
 
-def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
-    ends: dict[str, int] = {}
+def arena_sizes(made: GraphProblem, plan: Plan) -> dict[str, int]:
+    """Bytes of each pool that holds what is placed by us, other than donated inputs."""
+    others = {CALLER, *(one.pool.name for one in made.given.values())}
+    sizes: dict[str, int] = {}
     for buffer, place in zip(plan.problem.buffers, plan.placements):
-        if buffer.name in made.homes:
-            ends[place.pool] = max(ends.get(place.pool, 0), place.offset + buffer.size)
-    return sum(ends.values())
+        if buffer.name in made.homes and place.pool not in others:
+            sizes[place.pool] = max(sizes.get(place.pool, 0), place.offset + buffer.size)
+    return sizes
+
+
+def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
+    """Bytes that depend on the plan: of the arenas, and of outputs that did not find a place in donated inputs."""
+    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
+    return sum(arena_sizes(made, plan).values()) + sum(own)
+
+
+def _least(made: GraphProblem) -> int | None:
+    """Bytes that no arena can be smaller than, where there is only one place for all tensors."""
+    members = [i for i, buffer in enumerate(made.problem.buffers) if buffer.name in made.homes]
+    pools = {buffer.pools for buffer in (made.problem.buffers[i] for i in members)}
+    if len(pools) != 1 or len(next(iter(pools))) != 1:
+        return None
+    (name,) = next(iter(pools))
+    return bound(made.problem, members, next(pool for pool in made.problem.pools if pool.name == name)).bytes
+
+
+def _room(made: GraphProblem, plan: Plan) -> int:
+    """What may be alive at one step of a plan that is no larger, counted in whole units of the alignment."""
+    ends = (*arena_sizes(made, plan).values(), *(one.pool.capacity or 0 for one in made.given.values()))
+    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
+    return sum(round_up(size, ALIGNMENT) for size in (*ends, *own))
 
 
 def _above(made: GraphProblem, room: int) -> frozenset[int]:

@@ -9,7 +9,8 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
-from tvm_memplan.transform.graph_places import places
+from tvm_memplan.transform.graph_ends import OWN, Ends
+from tvm_memplan.transform.graph_places import destinations, places
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
@@ -25,6 +26,7 @@ class GraphOptions:
     lift: bool = True
     in_place: bool = True
     count_scratch: bool = False
+    ends: Ends = OWN
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,14 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
     bodies = dialect.kernel_bodies(module) if options.in_place else {}
     plans: dict[str, GraphPlan] = {}
     callees: dict[str, int] = {}
+    ends, told = _ends_of(module, functions, options.ends)
     for name, function in functions.items():
         graph = dialect.capture(module, function, name, options.bounds, name in recursive)
-        slots = dialect.needs_slots(module, (tensor.device for tensor in graph.tensors.values()))
+        tensors = (*graph.tensors.values(), *graph.outputs.values())
+        slots = dialect.needs_slots(module, (tensor.device for tensor in tensors))
+        if slots and ends[name].donated:
+            told.append(f"what is donated to function {name!r} is not used: pointers cannot be moved on its device")
+            ends[name] = Ends(ends[name].outputs)
         plans[name] = plan_graph(
             graph,
             options.pools,
@@ -73,6 +80,7 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
             weight_pools=options.weight_pools,
             callees=Callees({kernel: known.bytes for kernel, known in scratch.items()}, callees, bodies),
             slots=slots,
+            ends=ends[name],
         )
         callees[name] = plans[name].own_bytes
     notes = [
@@ -80,7 +88,42 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
         for kernel, known in scratch.items()
         if known.unknown
     ]
-    return ModulePlan(module, plans, tuple(notes))
+    notes += [
+        f"function {name!r} is for another compiler, {compiler}: what it needs besides its arguments is not known"
+        for name, compiler in dialect.foreign_functions(module).items()
+    ]
+    return ModulePlan(module, plans, (*told, *notes))
+
+
+def _ends_of(module: Any, functions: Mapping[str, Any], asked: Ends) -> tuple[dict[str, Ends], list[str]]:
+    """What each function does with its outputs and inputs, and what is to be said about it.
+
+    Only functions that nobody in the module calls: a caller would have to be told.
+    """
+    if asked == OWN:
+        return dict.fromkeys(functions, OWN), []
+    dialect = relax_dialect()
+    if asked.outputs == "arena" and dialect.cuda_graphs():
+        raise BadInput(
+            "outputs cannot lie in the arena where relax.backend.use_cuda_graph is set: RewriteCUDAGraph keeps the "
+            "arena from one call to the next, which would overwrite them"
+        )
+    called = dialect.called_functions(module)
+    entries = {name: [str(p.name) for p in f.params] for name, f in functions.items() if name not in called}
+    for name in asked.donated:
+        if not any(name in parameters for parameters in entries.values()):
+            there = "; ".join(f"{f!r} takes {', '.join(names) or 'nothing'}" for f, names in entries.items())
+            raise BadInput(f"input {name!r} is donated, which no function takes that is called from outside: {there}")
+    ends = {
+        name: Ends(asked.outputs, tuple(n for n in asked.donated if n in entries[name])) if name in entries else OWN
+        for name in functions
+    }
+    told = [
+        f"function {name!r} is called by others of the module, so its outputs stay its own"
+        for name in functions
+        if name in called and asked.outputs != "own"
+    ]
+    return ends, told
 
 
 def write_plans(made: ModulePlan) -> Any:
@@ -88,20 +131,52 @@ def write_plans(made: ModulePlan) -> Any:
     dialect = relax_dialect()
     module = made.module
     changed: dict[str, Any] = {}
-    added: dict[str, Any] = {}
+    new: dict[str, Any] = {}
     taken = {str(var.name_hint) for var in module.functions}
+    merged = _merged(made, taken)
     for name, plan in made.functions.items():
         storages, spots = places(plan)
+        added, ours = destinations(plan)
+        spots |= ours
         first = []
         if plan.counted_on:
             bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
             check = _free(f"{name}_check_bounds", taken)
-            added[check] = dialect.check_function(bounds, name)
-            first.append(dialect.call_of(check, added[check], tuple(bounds)))
-        if storages or first:
-            changed[name] = dialect.rewrite(module[name], storages, spots, first)
-        changed |= {kernel: dialect.without_noalias(module[kernel]) for kernel in plan.sharing}
-    return dialect.with_functions(module, changed, added) if changed else module
+            new[check] = dialect.check_function(bounds, name)
+            first.append(dialect.call_of(check, new[check], tuple(bounds)))
+        calls = (merged or {}).get(name, {})
+        new |= {kernel: function for kernel, function, _ in calls.values()}
+        if storages or first or spots or calls:
+            changed[name] = dialect.rewrite(module[name], storages, spots, first, added, calls)
+    sharing = {kernel for plan in made.functions.values() for kernel in plan.sharing}
+    if merged is None:
+        changed |= dialect.without_promises(module, sharing)
+    result = dialect.with_functions(module, changed, new) if changed else module
+    return dialect.without_unused(result, sharing) if merged else result
+
+
+def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str, Any, tuple[int, ...]]]] | None:
+    """For each function, what is called instead where arguments are one; None where that cannot be said of all."""
+    dialect = relax_dialect()
+    wanted = {name: plan.merged for name, plan in made.functions.items()}
+    if any(calls is None for calls in wanted.values()):
+        return None
+    pairs = [(call.function, groups) for calls in wanted.values() for call, groups in (calls or {}).values()]
+    kernels = dialect.merged_kernels(made.module, pairs) if pairs else {}
+    if kernels is None:
+        return None
+    names = {pair: _free(f"{pair[0]}_in_place", taken) for pair in kernels}
+    return {
+        name: {
+            var: (
+                names[call.function, groups],
+                kernels[call.function, groups],
+                dialect.kept(groups, len(call.arguments)),
+            )
+            for var, (call, groups) in (calls or {}).items()
+        }
+        for name, calls in wanted.items()
+    }
 
 
 def _free(name: str, taken: set[str]) -> str:

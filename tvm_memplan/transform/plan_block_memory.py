@@ -5,9 +5,10 @@ offset in one storage per device and scope, whatever its element type and in wha
 unbounded dimensions get symbolic offsets where they share. Where the plan relies on an upper bound, the function
 checks it when it is called.
 
-Leaves alone: what a function returns (the caller may keep it), what may be kept by somebody else, everything in a
-function that calls itself, and tensors of unbounded size that share with nothing. LowerAllocTensor and
-KillAfterLastUse, which follow in every pipeline, have these allocated when needed and freed after their last use.
+Leaves alone: what a function returns (the caller may keep it), unless `outputs` says otherwise; what may be kept by
+somebody else; everything in a function that calls itself; and tensors of unbounded size that share with nothing.
+LowerAllocTensor and KillAfterLastUse, which follow in every pipeline, have these allocated when needed and freed after
+their last use.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
+from tvm_memplan.transform.graph_ends import Ends, Outputs
 from tvm_memplan.transform.graph_plan import Planner
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.module_plan import GraphOptions, ModulePlan, plan_module, write_plans
@@ -30,6 +33,8 @@ def PlanBlockMemory(
     bounds: Mapping[str, int] | None = None,
     lift: bool = True,
     in_place: bool = True,
+    outputs: Outputs = "own",
+    donated: Sequence[str] = (),
     look: Callable[[ModulePlan], None] | None = None,
 ) -> Any:
     """Make the pass.
@@ -52,6 +57,16 @@ def PlanBlockMemory(
     in_place : bool
         Whether kernels are looked into, where the plan gets smaller by it: then outputs may take the bytes of dying
         inputs, where each element is proved to be read before it is written. Only for CPUs, too.
+    outputs : str
+        Where the outputs go of functions that no other function of the module calls. ``own``: each is allocated by
+        itself. ``arena``: they lie in the arena; each call has an arena of its own, which lives for as long as one of
+        its outputs is held. ``caller``: the function takes a further tensor for each, which kernels write straight
+        into: behind its inputs, before its weights where ``num_input`` tells them apart, called ``output`` or
+        ``output_0``, ``output_1``, ... by position. It hands them back as well. None of these tensors may share bytes
+        with another argument.
+    donated : sequence of str
+        Inputs (names of parameters of such functions) that the caller gives away: the function may overwrite them, and
+        hand back its outputs in their bytes. No other argument may share bytes with them.
     look : callable or None
         Is shown the plans that are about to be written; with it, the scratch that stays in kernels is counted, too.
 
@@ -64,12 +79,21 @@ def PlanBlockMemory(
     ------
     MissingDependency, UnsupportedIR
         At once, when no TVM with Relax is installed. While it runs, UnsupportedIR when a function is not lowered far
-        enough or a tensor has a dimension of 0 or less; BadInput for a bound of a variable that there is not; and
-        DoesNotFit when the pools are too small.
+        enough or a tensor has a dimension of 0 or less; BadInput for a bound of a variable that there is not, and for
+        an input that cannot be donated; and DoesNotFit when the pools are too small.
     """
     dialect = relax_dialect()
+    if isinstance(donated, str):
+        raise BadInput(f"donated is a list of names: write donated=[{donated!r}]")
     options = GraphOptions(
-        planner, tuple(pools), tuple(weight_pools), dict(bounds or {}), lift, in_place, count_scratch=look is not None
+        planner,
+        tuple(pools),
+        tuple(weight_pools),
+        dict(bounds or {}),
+        lift,
+        in_place,
+        count_scratch=look is not None,
+        ends=Ends(outputs, tuple(donated)),
     )
 
     def transform(module: Any) -> Any:

@@ -30,11 +30,11 @@ from typing import Any
 
 from tvm import ir, relax, tirx
 
-from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.relax.calls import Call, understood
+from tvm_memplan.dialects.relax.ends import arguments, inputs_of, results
 from tvm_memplan.dialects.relax.graph import CALLER, RUN_TIME, Graph, KernelCall, Tensor
 from tvm_memplan.dialects.relax.shapes import shape_variables, upper_bounds
-from tvm_memplan.dialects.relax.sizes import TensorSize, measure
+from tvm_memplan.dialects.relax.sizes import TensorSize, is_empty, measure
 from tvm_memplan.dialects.relax.values import NOTHING, Value, item, leaves, leaves_of, mapped, merged
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import Kind
@@ -89,13 +89,16 @@ class _Reader:
     one: dict[str, str] = field(default_factory=dict)  # the results of two branches that became one
     names: dict[str, int] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)  # how often, so that steps have names of their own
+    kept: dict[str, str] = field(default_factory=dict)  # why somebody else may keep an allocation
     all_left: str = ""
     viewed: set[str] = field(default_factory=set)  # what has a view that may begin elsewhere
 
     def graph(self, function: Any) -> Graph:
         self._parameters(function)
+        given = arguments(self.module, function, self.values, self.bounds)
         nodes, value = self._sequence(function.body)
-        returned = leaves(mapped(value, self._root))
+        value = mapped(value, self._root)
+        returned = leaves(value)
         tensors, outputs, left = {}, {}, list(self.unknown)
         for tensor in self.tensors.values():
             if tensor.name in returned:
@@ -118,13 +121,15 @@ class _Reader:
             frozenset(shape_variables(function).values()),
             self.bounds,
             frozenset(map(self._root, self.viewed)),
+            given,
+            results(function, value, outputs, self.kept),
+            self.kept,
         )
 
     # -- parameters and names --------------------------------------------------------------------------------------
 
     def _parameters(self, function: Any) -> None:
-        told = attribute(function, "num_input")
-        inputs = len(function.params) if told is None else int(told)
+        inputs = inputs_of(function)
         for i, param in enumerate(function.params):
             kind = Kind.INPUT if i < inputs else Kind.WEIGHTS
             self.values[param] = self._outside(param.name, param.ty, kind, CALLER)
@@ -139,7 +144,7 @@ class _Reader:
         shape = kind.shape
         if isinstance(shape, relax.ShapeExpr) and kind.dtype is not None:
             # An input without elements is nobody's fault here.
-            size = None if _is_empty(shape) else measure(shape, kind.dtype.dtype, self.bounds, name)
+            size = None if is_empty(shape) else measure(shape, kind.dtype.dtype, self.bounds, name)
             if size is None or size.bytes is not None:
                 total = 0 if size is None else size.coefficient
                 self.elsewhere[name] = Alloc(name, total, 1, scope, what)
@@ -183,6 +188,7 @@ class _Reader:
     def _keep(self, names: Iterable[str], reason: str) -> None:
         """Leave tensors at the run time's: somebody may keep them."""
         for name in map(self._root, names):
+            self.kept.setdefault(name, reason)
             if name in self.tensors:
                 self.reasons.setdefault(name, reason)
 
@@ -302,7 +308,8 @@ class _Reader:
         if call.kind == "unknown":
             self._keep(leaves_of(arguments), f"{call.operator} may keep it")
         if call.function:
-            self.calls.append(KernelCall(self.steps, call.function, tuple(leaves(a) for a in arguments)))
+            behind = tuple(leaves(a) for a in arguments)
+            self.calls.append(KernelCall(self.steps, call.function, behind, var, isinstance(expr.op, ir.GlobalVar)))
         count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
         label = call.operator if count == 1 else f"{call.operator}#{count}"
         nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))
@@ -339,10 +346,6 @@ class _Reader:
         index = int(device) if isinstance(device, tirx.IntImm) else -1
         self.tensors[name] = Tensor(name, (var,), size, str(dtype.value), index, str(scope.value))
         return frozenset({name})
-
-
-def _is_empty(shape: Any) -> bool:
-    return any(isinstance(dim, tirx.IntImm) and int(dim) == 0 for dim in shape)
 
 
 def _unbounded(size: TensorSize) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tvm_memplan.dialects.relax.sizes import TensorSize
@@ -44,11 +44,88 @@ class Tensor:
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A call of a function of the module: which step it is, and the allocations behind each tensor argument."""
+    """A call of a function of the module.
+
+    Parameters
+    ----------
+    step : int
+        Which step it is.
+    function : str
+        What is called.
+    arguments : tuple of frozenset of str
+        The allocations behind each argument.
+    variable : Var
+        What the call is bound to.
+    plain : bool
+        Whether the arguments stand in the call as they are, one for each parameter.
+    """
 
     step: int
     function: str
     arguments: tuple[frozenset[str], ...]
+    variable: Any
+    plain: bool
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter of the function that may be a tensor.
+
+    Parameters
+    ----------
+    variable : Var
+        The parameter.
+    tensor : str
+        What its allocation is called in the graph; empty where its size is not known.
+    weight : bool
+        Whether it is a weight, by the function's attribute ``num_input``.
+    usual : bool
+        Whether it lies in the global memory of the first device.
+    size : TensorSize or None
+        How large it is; None where that is not known, and for what is empty.
+    """
+
+    variable: Any
+    tensor: str
+    weight: bool
+    usual: bool
+    size: TensorSize | None
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return str(self.variable.name)
+
+
+@dataclass(frozen=True)
+class Output:
+    """An allocation that the function hands back, as a caller could supply it.
+
+    Parameters
+    ----------
+    tensor : str
+        The allocation.
+    position, of : int
+        Its place among the tensors of the function's value, and how many those are.
+    parameter : str
+        What the parameter would be called.
+    type : TensorType or None
+        What the caller would hand over; None where that cannot be.
+    reason : str
+        Why not.
+    """
+
+    tensor: str
+    position: int
+    of: int
+    parameter: str
+    type: Any
+    reason: str
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"output {self.position}" if self.of > 1 else "the output"
 
 
 @dataclass(frozen=True)
@@ -80,6 +157,12 @@ class Graph:
         The upper bounds that it was read with.
     viewed : frozenset of str
         What may have a view that begins elsewhere than at its start.
+    arguments : tuple of Argument
+        Its parameters.
+    results : mapping of str to Output
+        What a caller could supply of `outputs`, by allocation.
+    kept : mapping of str to str
+        Why somebody else may keep an allocation.
     """
 
     function: str
@@ -93,3 +176,10 @@ class Graph:
     parameters: frozenset[Any]
     bounds: Mapping[Any, int]
     viewed: frozenset[str]
+    arguments: tuple[Argument, ...] = ()
+    results: Mapping[str, Output] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
+
+    def allocation(self, name: str) -> Tensor:
+        """What the function allocates under a name, handed back or not."""
+        return self.tensors[name] if name in self.tensors else self.outputs[name]

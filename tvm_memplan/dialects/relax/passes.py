@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import ir
+from tvm import ir, relax, tirx
+from tvm.relax.expr import _update_type
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.errors import MemPlanError
+
+_NOALIAS = "tirx.noalias"
 
 # An error that leaves a pass goes through C++, which keeps its text and its kind, and would make a RuntimeError of
 # every kind that it does not know.
@@ -27,19 +31,55 @@ def module_pass(transform: Callable[[Any], Any], name: str) -> Any:
 
 
 def with_functions(module: Any, changed: Mapping[str, Any], added: Mapping[str, Any]) -> Any:
-    """A new module with some functions replaced, and some added under names that are free."""
+    """A new module with some functions replaced, and some added under names that are free.
+
+    A function that takes other parameters than before gets a new GlobalVar; nobody else may call it.
+    """
     result = module.clone()
     for name, function in added.items():
         result[ir.GlobalVar(name)] = function
     for name, function in changed.items():
-        result.update_func(result.get_global_var(name), function)
+        var = result.get_global_var(name)
+        if isinstance(function, relax.Function) and len(function.params) != len(result[var].params):
+            del result[var]
+            var = ir.GlobalVar(name)
+            _update_type(var, function.ty)
+            result[var] = function
+        else:
+            result.update_func(var, function)
     return result
 
 
-def without_noalias(kernel: Any) -> Any:
-    """A PrimFunc without the promise that its parameters do not overlap.
+def without_unused(module: Any, names: Iterable[str]) -> Any:
+    """The module without those of some functions that nobody calls and nobody outside can."""
+    used: set[str] = set()
+    for function in module.functions.values():
+        tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: used.add(str(var.name_hint))))
+    result = module.clone()
+    for name in set(names) - used:
+        if attribute(result[name], "global_symbol") is None:
+            del result[result.get_global_var(name)]
+    return result
+
+
+def cuda_graphs() -> bool:
+    """Whether RewriteCUDAGraph will do anything: it keeps storages from one call of a function to the next."""
+    context = tvm.transform.PassContext.current()
+    return bool(context.config.get("relax.backend.use_cuda_graph", False))
+
+
+def without_promises(module: Any, sharing: Iterable[str]) -> dict[str, Any]:
+    """Kernels without the promise that their parameters do not overlap, by name: those in `sharing`, and maybe others.
 
     Code generators pass that promise on (to LLVM, as a class of its own for each parameter), and then a load from one
     and a store to another may change places. Where parameters share bytes, the order of their accesses has to stay.
+
+    0.27's LLVM code generator asks for the promise when it declares a function, and then writes all functions of a
+    module by what the last one said, in the order of their names. So there all have to take it back, or none does.
     """
-    return kernel.without_attr("tirx.noalias") if "tirx.noalias" in (kernel.attrs or {}) else kernel
+    names = set(sharing)
+    target = tvm.target.Target.current(allow_none=True)
+    if names and (target is None or str(target.kind.name) == "llvm"):
+        names = {str(var.name_hint) for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc)}
+    kernels = {name: module[name] for name in sorted(names)}
+    return {name: f.without_attr(_NOALIAS) for name, f in kernels.items() if _NOALIAS in (f.attrs or {})}

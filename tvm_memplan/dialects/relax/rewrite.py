@@ -20,10 +20,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import tvm_ffi
 from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
 
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.relax.bindings import BindingRewriter
+from tvm_memplan.dialects.relax.ends import inputs_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,27 @@ class Spot:
     offset: Any
 
 
-def rewrite(function: Any, storages: Sequence[Storage], spots: Mapping[Any, Spot], first: Sequence[Any] = ()) -> Any:
+@dataclass(frozen=True)
+class Given:
+    """Where a tensor lies that is in one of the caller's: the parameter, and the offset in it in bytes."""
+
+    variable: Any
+    offset: int
+
+
+def destination(name: str, kind: Any) -> Any:
+    """A parameter for a tensor of the caller's."""
+    return ir.Var(name, kind)
+
+
+def rewrite(
+    function: Any,
+    storages: Sequence[Storage],
+    spots: Mapping[Any, Spot | Given],
+    first: Sequence[Any] = (),
+    added: Sequence[Any] = (),
+    calls: Mapping[Any, tuple[str, Any, Sequence[int]]] | None = None,
+) -> Any:
     """Return the function with its tensors in storages.
 
     Parameters
@@ -65,12 +88,18 @@ def rewrite(function: Any, storages: Sequence[Storage], spots: Mapping[Any, Spot
         Not changed.
     storages : sequence of Storage
         What to allocate.
-    spots : mapping of Var to Spot
+    spots : mapping of Var to Spot or Given
         For each variable that is bound to ``R.builtin.alloc_tensor`` and was planned, its place.
     first : sequence of Call
         What to call before everything else.
+    added : sequence of Var
+        Further parameters. They stand behind the inputs, and before the weights where there are such, so that the
+        function's attribute ``num_input`` still tells them apart.
+    calls : mapping of Var to (str, PrimFunc, sequence of int)
+        For some variables that calls are bound to, what is called instead (its name, and the function), and which of
+        the arguments it is given.
     """
-    writer = _Writer(spots)
+    writer = _Writer(spots, calls or {})
     head = [writer.bound(f"check{i or ''}", call) for i, call in enumerate(first)]
     for storage in storages:
         size = relax.ShapeExpr([storage.size])
@@ -81,13 +110,18 @@ def rewrite(function: Any, storages: Sequence[Storage], spots: Mapping[Any, Spot
     blocks = [relax.BindingBlock(head), *body.blocks] if head else list(body.blocks)
     whole = relax.SeqExpr(blocks, body.body)
     _update_type(whole, function.body.ty)
-    return relax.Function(function.params, whole, function.ret_ty, function.is_pure, function.attrs, function.span)
+    params, inputs = list(function.params), inputs_of(function)
+    params[inputs:inputs] = added
+    made = relax.Function(params, whole, function.ret_ty, function.is_pure, function.attrs, function.span)
+    told = attribute(function, "num_input")
+    return made.with_attr("num_input", inputs + len(added)) if added and told is not None else made
 
 
 class _Writer(BindingRewriter):
-    def __init__(self, spots: Mapping[Any, Spot]) -> None:
+    def __init__(self, spots: Mapping[Any, Spot | Given], calls: Mapping[Any, tuple[str, Any, Sequence[int]]]) -> None:
         super().__init__()
         self.spots = spots
+        self.calls = calls
         self.storages: list[Any] = []
 
     def bound(self, name: str, value: Any) -> Any:
@@ -96,16 +130,33 @@ class _Writer(BindingRewriter):
         return relax.VarBinding(ir.Var(name, value.ty), value)
 
     def replaced(self, binding: Any) -> list[Any]:
+        if binding.var in self.calls:
+            name, callee, positions = self.calls[binding.var]
+            call = call_of(name, callee, [binding.value.args[i] for i in positions])
+            return [relax.VarBinding(binding.var, self.builder.normalize(call), binding.span)]
         if binding.var not in self.spots:
             return [binding]
         spot = self.spots[binding.var]
         shape, dtype, device, _ = binding.value.args
+        if isinstance(spot, Given):
+            return self._given(binding, spot, shape, dtype)
         tensor = relax.op.memory.alloc_tensor(self.storages[spot.storage], spot.offset, shape, dtype, device)
         if isinstance(spot.offset, int) and spot.offset == 0:
             return [relax.VarBinding(binding.var, self.builder.normalize(tensor), binding.span)]
+        return self._moved(binding, tensor)
+
+    def _moved(self, binding: Any, tensor: Any) -> list[Any]:
         at = self.bound(f"{binding.var.name}_at", tensor)
         moved = self.builder.normalize(relax.op.memory.ensure_zero_offset(at.var))
         return [at, relax.VarBinding(binding.var, moved, binding.span)]
+
+    def _given(self, binding: Any, spot: Given, shape: Any, dtype: Any) -> list[Any]:
+        if spot.offset == 0 and tvm_ffi.structural_equal(spot.variable.ty, binding.var.ty):
+            return [relax.VarBinding(binding.var, spot.variable, binding.span)]
+        view = relax.op.memory.view(spot.variable, shape, dtype, tirx.IntImm("int64", spot.offset))
+        if spot.offset:
+            return self._moved(binding, view)
+        return [relax.VarBinding(binding.var, self.builder.normalize(view), binding.span)]
 
 
 def check_function(names: Mapping[Any, int], function: str) -> Any:

@@ -117,6 +117,11 @@ def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor:
     return TensorSize(coefficient, tuple(factors), tuple(at_bound))
 
 
+def is_empty(shape: Sequence[Any]) -> bool:
+    """Whether a dimension is 0."""
+    return any(isinstance(dim, tirx.IntImm) and int(dim) == 0 for dim in shape)
+
+
 def _show(shape: Sequence[Any]) -> str:
     return f"[{', '.join(str(int(dim) if isinstance(dim, tirx.IntImm) else dim) for dim in shape)}]"
 
