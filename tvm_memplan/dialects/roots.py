@@ -44,6 +44,7 @@ class Storage:
     full: int = 1
     unit: Any = None
     bounds: frozenset[Any] = frozenset()
+    element: int = 1  # bytes
     texture: TextureShape | None = None  # for what is addressed by column and row
 
 

@@ -48,12 +48,12 @@ def RewriteStorage() -> Any:
             return function
         made = recorded_plan(function, name_of(function, module), str(recorded))
         sizes = {r.region.name: r.size for r in made.regions if r.region.variables}
-        offsets = {r.region.name: r.offsets for r in made.regions}
+        layouts = {r.region.name: r.layout for r in made.regions}
         barriers: dict[Any, set[int]] = {}
         for r in made.regions:
             if r.barriers:
                 barriers.setdefault(r.region.anchor, set()).update(r.barriers)
-        rewritten = dialect.rewrite(function, made.captured, offsets, sizes, barriers).without_attr(PLAN_ATTRIBUTE)
+        rewritten = dialect.rewrite(function, made.captured, layouts, barriers).without_attr(PLAN_ATTRIBUTE)
         for region in made.regions:
             if region.textures.scopes:
                 handles = region.region.texture_variables
