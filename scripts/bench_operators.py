@@ -30,7 +30,7 @@ os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 SUMMARY = """
-| TVM, network | operators | as lowered, sum | StorageRewrite | ours | largest, StorageRewrite | ours | time | same code |
+| TVM, network | operators | as lowered, sum | StorageRewrite | ours | largest, StorageRewrite | ours | time | code |
 |---|---|---|---|---|---|---|---|---|"""
 
 ELEMENT_BITS = {"bool": 8, "handle": 64}

@@ -90,10 +90,10 @@ def test_pieces_that_are_none_are_refused(starts):
 
 
 def test_a_cut_through_a_buffer_is_refused_by_the_judge():
-    with pytest.raises(BadPlan, match="'b0'.*end beyond the capacity"):
+    with pytest.raises(BadPlan, match=r"'b0'.*end beyond the capacity"):
         check_plan(in_pieces(laid_out((100, 4, 0), (28, 4, 100)), (0, 96)))
 
 
 def test_a_cut_that_takes_a_buffer_its_alignment_is_refused_by_the_judge():
-    with pytest.raises(BadPlan, match="'b1'.*not a multiple of its alignment 64"):
+    with pytest.raises(BadPlan, match=r"'b1'.*not a multiple of its alignment 64"):
         check_plan(in_pieces(laid_out((4, 4, 0), (64, 64, 64)), (0, 32)))

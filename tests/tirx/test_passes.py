@@ -212,7 +212,7 @@ def test_before_and_after_of_a_small_function():
 
 
 def test_the_alias_classes_of_llvm_follow_allocations():
-    """Views of different types over one allocation are one class to LLVM; what shares no byte has a class of its own."""
+    """Views of different types over one allocation are one class to LLVM; what shares no byte has its own."""
 
     @T.prim_func(s_tir=True)
     def mixed(A: T.Buffer((1,), "float32"), O: T.Buffer((1,), "float32")):

@@ -98,8 +98,8 @@ class Visits:
 class Accesses:
     """The reads and writes of one statement, by name of the root, in order of appearance.
 
-    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can; what
-    belongs to region `inside` can be moved all the same.
+    `barred` says what is particular about this place, if anything: what is touched here can be moved only when all
+    accesses to it, everywhere, are of one type and by its name; what belongs to region `inside`, in any case.
     """
 
     def __init__(
@@ -156,9 +156,10 @@ class Accesses:
         if storage is None:
             return
         unit = element_bytes(view.dtype)
+        storage.types[view.dtype] = None
         if self.barred and storage.region != self.inside:
-            self.roots.leave(view.pointer, self.barred)
-        elif storage.texture is not None:
+            storage.barred = self.barred
+        if storage.texture is not None:
             self.roots.leave(view.pointer, "it is a texture, and is accessed by index rather than by column and row")
         elif not view.flat:
             self.roots.leave(view.pointer, NOT_FLAT)

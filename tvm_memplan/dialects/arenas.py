@@ -14,9 +14,9 @@ from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import round_up
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node
 
-#: Attribute around what uses several allocations of ours, of code that TVM is not to reason about. StorageRewrite, if it
-#: runs behind us, would put them together again where it takes one for dying, in place by a rule that is wrong on some
-#: programs; with this, it keeps them. Nobody else looks at it.
+#: Attribute around what uses several allocations of ours: of code that TVM is not to reason about. If StorageRewrite
+#: runs behind us, it would put them together again where it takes one for dying, and in place by a rule that is wrong
+#: on some programs; with this, it keeps them apart. Nobody else looks at it.
 APART = "extern_scope"
 
 _INT32_MAX = 2**31 - 1
@@ -148,8 +148,7 @@ class Arenas:
 
 
 def _arenas(region: Region, layout: Layout) -> list[Arena]:
-    plain = region.anchor is None and region.unit is None
-    name = "arena" if plain else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
+    name = "arena" if region.name == "body" else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
     alignments = dict(_alignments(region.trace.body))
     arenas = []
     # In the order in which the program allocates what is in them.

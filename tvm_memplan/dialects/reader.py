@@ -98,7 +98,7 @@ class Reader:
         raise NotImplementedError
 
     def barred(self) -> str:
-        """Why what is touched here cannot be moved, empty where it can; shared memory of a launch is moved in there."""
+        """Why what is touched here may be accessed with one type only, empty where it may with several."""
         return ""
 
     def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
@@ -123,15 +123,18 @@ class Reader:
             self.regions[0] = ("body", None, self.statement(body))
         except RecursionError:
             raise NotUnderstood("an expression or statement is nested too deeply") from None
+        self.roots.settle()
         regions: list[Region] = []
         for index, (name, anchor, body) in enumerate(self.regions):
             if index in self.launches:
                 regions += self._shared(index, name, anchor, body)
                 continue
-            for unit in (None, *self.extents.units):
-                mine = [s for s in self.roots.storages.values() if self._belongs(s, index, unit)]
+            present = [s for s in self.roots.storages.values() if s.region == index]
+            kinds = dict.fromkeys(_of_one_type(s) for s in present if _of_one_type(s))
+            for kind, unit in product(("", *kinds), (None, *self.extents.units)):
+                mine = [s for s in present if self._belongs(s, index, unit) and _of_one_type(s) == kind]
                 if mine:
-                    title = name if unit is None else f"{name}[{unit.text}]"
+                    title = (f"{name}.{kind}" if kind else name) + ("" if unit is None else f"[{unit.text}]")
                     trace = Trace(restricted(body, {s.name for s in mine}))
                     flat = {s.name: s.var for s in mine if s.texture is None}
                     shapes = {s.name: s.texture for s in mine if s.texture is not None}
@@ -372,6 +375,11 @@ class Reader:
             self.roots.leave(var, f"it asks for an alignment of {aligned} bytes, which no arena is sure to have")
         else:
             storage.alignment = max(storage.alignment, aligned)
+
+
+def _of_one_type(storage: Storage) -> str:
+    """The only type with which `storage` may be accessed, empty where there may be several."""
+    return next(iter(storage.types)) if storage.barred else ""
 
 
 # Attributes whose body runs once per thread: what is allocated in there exists many times.

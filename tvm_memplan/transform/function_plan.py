@@ -1,9 +1,10 @@
 """The plan of one PrimFunc: how it is made, and how it travels in the function's attributes.
 
 The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and by region
-the offset of every buffer in the arena, and where the arena is cut into pieces that are allocations of their own
-(`tvm_memplan.planning.pieces`; an arena of global memory only, since a launch has one of each kind). Whoever reads it captures the function afresh and judges the offsets against the
-live ranges found then, so a plan that no longer fits its function is refused rather than applied.
+the offset of every buffer in the arena, and where the arena begins anew in another allocation. (An arena of global
+memory is cut into pieces, see `tvm_memplan.planning.pieces`; of shared memory a launch has one of each kind.) Whoever
+reads it captures the function afresh and judges the offsets against the live ranges found then, so a plan that no
+longer fits its function is refused rather than applied.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.arenas import Layout
+from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect

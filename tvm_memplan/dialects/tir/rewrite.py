@@ -1,4 +1,4 @@
-"""Write planned offsets back into a PrimFunc: one arena per region, each buffer a shifted view of it.
+"""Write planned offsets back into a PrimFunc: an arena per region, in pieces, each buffer a shifted view of one.
 
 The idiom is a *typed view of the arena with a shifted index*: ``B[i]`` becomes ``arena_as_B[offset / size of an
 element + i]``. It was chosen because the code generators see one allocation: LLVM's alias metadata is then computed

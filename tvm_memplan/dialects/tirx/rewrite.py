@@ -1,10 +1,12 @@
-"""Write planned offsets back into a PrimFunc: one arena per region, each buffer a shifted view of it.
+"""Write planned offsets back into a PrimFunc: an arena per region, in pieces, each buffer a shifted view of one.
 
 The idiom is a *typed view on the arena's data with a shifted index*::
 
     arena = T.alloc_buffer((24,), "float32")
     arena_int8 = T.decl_buffer((96,), "int8", data=arena.data)
     B[i]    becomes    arena_int8[64 + i]
+
+Where all accesses to a piece of an arena are of one type there is no view: the allocation has that type.
 
 Why this one, and why it stays right further down:
 
@@ -21,7 +23,8 @@ Why this one, and why it stays right further down:
 - StorageRewrite may run later: it counts accesses through a view for its root, so the arena's life is known, and it
   only changes the type of memory that is accessed with one type, to just that type, taking for granted that the
   allocation had it already. So the arena has the type of a view that exists, the widest of them, which also aligns
-  a small arena on the stack for all tenants.
+  a small arena on the stack for all tenants. Its own reuse would put pieces together where one dies as another is born
+  (in place even where an element is written twice), so they are used in a scope that it does not look into.
 
 Aliases of planned buffers (views and pointer variables) are dissolved into the arena's views. Where an address leaves
 the function it becomes ``address_of(view[offset])``.
