@@ -5,11 +5,11 @@ The dialects walk expressions; what a load, a store or an address means for a ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvm_memplan.dialects.elements import NOT_FLAT, element_bytes
+from tvm_memplan.dialects.elements import NOT_FLAT, constant, element_bytes
 from tvm_memplan.dialects.positions import Positions
 from tvm_memplan.dialects.roots import Roots
 from tvm_memplan.dialects.textures import TEXEL_CALLS
@@ -93,6 +93,19 @@ class Visits:
     store: Callable[[View], None]
     place: Callable[[View], None]
     pointer: Callable[[Any, str], None]
+
+
+def reduced(name: str, args: Iterable[Any]) -> Sequence[Any]:
+    """The elements that a reduction across threads writes; they stand among its arguments as if they were read.
+
+    LowerThreadAllreduce replaces their buffers by others, and so has to find them by their names.
+    """
+    if not name.endswith(".tvm_thread_allreduce"):
+        return ()
+    # (how many, that many values, the condition, that many elements, thread variables)
+    args = list(args)
+    count = constant(args[0]) or 0
+    return args[2 + count : 2 + 2 * count]
 
 
 class Accesses:
