@@ -24,8 +24,8 @@ class Region:
     Parameters
     ----------
     name : str
-        Unique in its function: ``"body"``, the variable of the parallel loop, or ``"launch.shared"``; behind it the type
-        of all accesses to it, where there may be one only, and a unit in brackets.
+        Unique in its function: ``"body"``, the variable of the parallel loop, or ``"launch.shared"``; behind it the
+        type of all accesses to it, where there may be one only, and a unit in brackets.
     trace : Trace
         What the region does to the buffers that it allocates.
     anchor : object
