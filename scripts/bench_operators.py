@@ -1,11 +1,15 @@
 """Workspace and run time of the operators of resnet-18 and mobilenet: TVM's StorageRewrite beside our passes.
 
 Prints one row per operator: the bytes of all allocations of global memory in the lowered function as they come,
-after StorageRewrite, and after ours (marked where ours takes more), and our time over StorageRewrite's (medians of
-many runs in turns); then the sums and the largest. All for llvm on this machine; of operators that allocate the same
-and have the same parameters one is taken.
+after StorageRewrite, and after ours (marked where ours takes more); our processor time over StorageRewrite's (the
+median of many pairs of runs, one right after the other), and whether the two have the same machine code, instruction
+by instruction; then the sums and the largest, and a table of the models. All for llvm on this machine; of operators
+that allocate the same and have the same parameters one is taken.
 
     TVM_NUM_THREADS=1 python scripts/bench_operators.py [--operators N] [--rounds 21] [--memory-only] [--model NAME]
+        [--also PYTHON]
+
+PYTHON is the interpreter of an environment with the other line of TVM, for all four models in one run.
 
 On TVM 0.19 the models are resnet-18 and mobilenet of `relay.testing`, lowered with Relay's schedules for x86; on
 apache-tvm 0.27 networks of the shapes of resnet-18 and mobilenet_v2, made here, with the plain loops of
@@ -15,13 +19,19 @@ when ours takes more memory than StorageRewrite somewhere, 2 when there is no TV
 
 import argparse
 import os
+import re
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+SUMMARY = """
+| TVM, network | operators | as lowered, sum | StorageRewrite | ours | largest, StorageRewrite | ours | time | code |
+|---|---|---|---|---|---|---|---|---|"""
 
 ELEMENT_BITS = {"bool": 8, "handle": 64}
 
@@ -32,6 +42,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=21, help="runs of each build")
     parser.add_argument("--memory-only", action="store_true", help="do not build and run")
     parser.add_argument("--model", action="append", help="only this model")
+    parser.add_argument("--also", metavar="PYTHON", help="the interpreter of an environment with the other TVM")
     options = parser.parse_args()
     try:
         from tvm_memplan.dialects.line import RELAY, installed_line
@@ -43,18 +54,26 @@ def main():
         print("bench_operators: there is no TVM here", file=sys.stderr)
         return 2
     line = Relay() if installed_line() == RELAY else Relax()
-    worse = 0
+    rows = []
     for model in options.model or line.models:
         try:
-            worse += bench(line, model, options)
+            rows.append(bench(line, model, options))
         except MemPlanError as error:
             print(f"bench_operators: {error}", file=sys.stderr)
             return 2
-    return 1 if worse else 0
+    print(SUMMARY)
+    for row, _ in rows:
+        print(row, flush=True)
+    code = 1 if any(worse for _, worse in rows) else 0
+    if options.also:
+        others = [f"--rounds={options.rounds}", *(["--memory-only"] if options.memory_only else [])]
+        others += [f"--operators={options.operators}"] if options.operators else []
+        code = max(code, subprocess.run([options.also, __file__, *others]).returncode)
+    return code
 
 
 def bench(line, model, options):
-    """The table of one model; returns how many operators take more memory with ours."""
+    """The table of one model; returns its line for the table of models, and how many take more memory with ours."""
     from tvm_memplan.transform import PlanMemory, RewriteStorage
 
     ours = [PlanMemory(), RewriteStorage()]
@@ -69,41 +88,53 @@ def bench(line, model, options):
     rows.sort(key=lambda row: -row[2][0])
     rows = rows[: options.operators]
     print(f"\n{model}: {len(rows)} operators that allocate\n")
-    print("| operator | as lowered | StorageRewrite | ours | time |\n|---|---|---|---|---|", flush=True)
-    ratios = []
+    print("| operator | as lowered | StorageRewrite | ours | time | code |\n|---|---|---|---|---|---|", flush=True)
+    ratios, same = [], 0
     for name, function, sizes in rows:
-        ratio = None if options.memory_only else compared(line, function, ours, options.rounds)
-        ratios += [ratio] if ratio else []
-        mark = " (!)" if sizes[2] > sizes[1] else ""
-        print(
-            f"| {name} | {sizes[0]:,} | {sizes[1]:,} | {sizes[2]:,}{mark} | {f'{ratio:.3f}' if ratio else '-'} |",
-            flush=True,
-        )
+        mark, told = " (!)" if sizes[2] > sizes[1] else "", "- | -"
+        if not options.memory_only:
+            builds = [line.build(function, None), line.build(function, ours)]
+            ratios.append(compared(line, function, [build["entry"] for build in builds], options.rounds))
+            theirs, mine = (instructions(line.assembly(build)) for build in builds)
+            same += theirs == mine
+            told = f"{ratios[-1]:.3f} | {'same' if theirs == mine else 'other'}"
+        print(f"| {name} | {sizes[0]:,} | {sizes[1]:,} | {sizes[2]:,}{mark} | {told} |", flush=True)
     for what, combine in (("sum", sum), ("largest", max)):
         figures = " | ".join(f"{combine(row[2][k] for row in rows):,}" for k in range(3))
-        print(f"| {what} | {figures} | {f'median {statistics.median(ratios):.3f}' if ratios else '-'} |")
-    return sum(sizes[2] > sizes[1] for _, _, sizes in rows)
+        print(f"| {what} | {figures} | {f'median {statistics.median(ratios):.3f}' if ratios else '-'} | |")
+    sums = " | ".join(f"{sum(sizes[k] for _, _, sizes in rows):,}" for k in range(3))
+    most = " | ".join(f"{max(sizes[k] for _, _, sizes in rows):,}" for k in (1, 2))
+    times = f"{statistics.median(ratios):.3f} | {same} of {len(rows)}" if ratios else "- | -"
+    worse = sum(sizes[2] > sizes[1] for _, _, sizes in rows)
+    return f"| {line.version}, {model} | {len(rows)} | {sums} | {most} | {times} |", worse
 
 
-def compared(line, function, ours, rounds):
-    """The time with our passes over the time with StorageRewrite: medians of runs in turns on the same arguments.
+def instructions(assembly):
+    """The machine code without the names in it."""
+    return re.findall(r"^\t(?!\.)[^#\n]*", assembly, re.MULTILINE)
 
-    It is processor time, which other programs on the machine disturb least.
+
+def compared(line, function, builds, rounds):
+    """Our time over StorageRewrite's: the median over pairs of runs, one right after the other, in turns first.
+
+    It is processor time, which other programs on the machine disturb least, and what disturbs one run of a pair is
+    likely to disturb the other.
     """
-    builds = [line.build(function, None), line.build(function, ours)]
     arguments = line.arguments(function)
-    times = [[], []]
+    ratios = []
     for build in builds:
         build(*arguments)
     for turn in range(rounds):
+        times = [0.0, 0.0]
         for which in (0, 1) if turn % 2 else (1, 0):
             # Short operators are repeated until the clock is fine enough.
             count, start = 0, time.process_time()
             while time.process_time() - start < 0.001:
                 builds[which](*arguments)
                 count += 1
-            times[which].append((time.process_time() - start) / count)
-    return statistics.median(times[1]) / statistics.median(times[0])
+            times[which] = (time.process_time() - start) / count
+        ratios.append(times[1] / times[0])
+    return statistics.median(ratios)
 
 
 def size_of(dtype, extents):
@@ -119,6 +150,7 @@ def size_of(dtype, extents):
 class Relay:
     """TVM 0.19."""
 
+    version = "0.19"
     models = ("resnet-18", "mobilenet")
 
     def operators(self, model):
@@ -175,7 +207,11 @@ class Relay:
         import tvm
 
         with self.context(passes):
-            return tvm.build(self.entry(function), target="llvm")["entry"]
+            return tvm.build(self.entry(function), target="llvm")
+
+    def assembly(self, build):
+        """The machine code of a build, as text."""
+        return build.get_source("s")
 
     def entry(self, function):
         """A module with the function."""
@@ -208,6 +244,7 @@ class Relay:
 class Relax:
     """apache-tvm 0.27."""
 
+    version = "0.27"
     models = ("resnet-18", "mobilenet_v2")
 
     def operators(self, model):
@@ -269,7 +306,11 @@ class Relax:
 
         register_standard_pipeline("bench_operators", passes or [tirx.transform.StorageRewrite()])
         entry = function.without_attr("target").with_attr("global_symbol", "entry")
-        return tvm.compile(tvm.IRModule({"entry": entry}), target="llvm", tir_pipeline="bench_operators")["entry"]
+        return tvm.compile(tvm.IRModule({"entry": entry}), target="llvm", tir_pipeline="bench_operators")
+
+    def assembly(self, build):
+        """The machine code of a build, as text."""
+        return build.mod.inspect_source("s")
 
     def arguments(self, function):
         """Random arguments of the shapes that the function takes."""

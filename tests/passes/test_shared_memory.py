@@ -88,6 +88,27 @@ O[tx] = b[tx] + T.call_extern("float32", "ext", T.address_of(a[0]))
     assert sorted(offsets(report).values()) == [0, 512]
 
 
+def test_what_a_reduction_across_threads_writes_is_left_alone():
+    """Case 16 of `tests.cases`: its lowering looks for that buffer, and puts another into its place."""
+    type_of_call = "" if tirx.__name__ == "tvm.tirx" else ', dtype="handle"'
+    body = f"""
+t = SHARED(1)
+y = SHARED(128)
+z = SHARED(128)
+with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+    T.tvm_thread_allreduce(T.uint32(1), A[tx], T.bool(True), t[0], tx{type_of_call})
+y[tx] = A[tx] / t[0]
+z[tx] = y[tx]
+O[tx] = z[tx]
+"""
+    report = report_of(one_block(body, "shared"))
+    (left,) = report.left_alone
+    assert left.name == "t" and "tvm_thread_allreduce" in left.reason
+    assert set(offsets(report)) == {"y", "z"}
+    dynamic = report_of(one_block(body))  # of which a kernel has one allocation
+    assert {left.name for left in dynamic.left_alone} == {"t", "y", "z"}
+
+
 @pytest.mark.parametrize("elements", [1, 3])
 def test_tiny_buffers_are_planned(elements):
     """Case 24 of `tests.cases`."""

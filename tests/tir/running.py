@@ -61,6 +61,18 @@ def Poison(function, module, context):
     return function.with_body(body).with_attr("tests.poisoned", 1)
 
 
+def allocated_bytes(function):
+    """Bytes of all allocations in a flat function."""
+    sizes = []
+
+    def visit(node):
+        if isinstance(node, tir.Allocate):
+            sizes.append(int(node.extents[0]) * np.dtype(node.dtype).itemsize)
+
+    tir.stmt_functor.post_order_visit(function.body, visit)
+    return sum(sizes)
+
+
 def flat(function):
     """`function` as it is when our passes meet it."""
     module = tvm.IRModule({"entry": function.with_attr("global_symbol", "entry")})
@@ -85,6 +97,8 @@ def build(function, passes, target="llvm", vectorize=False, spy=True):
 
 
 OURS = (PlanMemory(), RewriteStorage(), Poison)
+#: What TVM has where our passes stand, to run behind them: with passes of ours, `build` leaves it on.
+STORAGE_REWRITE = ()
 #: The target without LLVM's optimiser.
 UNOPTIMISED = "llvm -opt-level=0"
 

@@ -19,6 +19,28 @@ def lowered(function):
     return tvm.transform.Sequential(passes)(module)
 
 
+def test_nothing_is_in_place_that_several_blocks_write():
+    """Each block does all: in place, the second one to come would add to what the first one added."""
+
+    @T.prim_func
+    def each_block_does_all(A: T.Buffer((128,), "float32"), O: T.Buffer((128,), "float32")):
+        one = T.decl_buffer((128,), "float32")
+        two = T.decl_buffer((128,), "float32")
+        for i in T.thread_binding(128, "threadIdx.x"):
+            one[i] = A[i]
+        for b in T.thread_binding(4, "blockIdx.x"):
+            for i in T.thread_binding(128, "threadIdx.x"):
+                two[i] = one[i] + T.float32(1)
+        for i in T.thread_binding(128, "threadIdx.x"):
+            O[i] = two[i]
+
+    flat = lowered(each_block_does_all)
+    launched = tvm.transform.Sequential([tvm.tir.transform.UnifyThreadBinding()])(flat)
+    for module in (flat, launched):
+        (report,) = analyze_memory(module).values()
+        assert [pool.planned for pool in report.pools] == [1024]
+
+
 def copied(waits):
     @T.prim_func
     def kernel(A: T.Buffer((128,), "float16"), O: T.Buffer((128,), "float16")):

@@ -44,7 +44,7 @@ def test_running_twice_changes_nothing_more():
     tvm.ir.assert_structural_equal(passes(once), once)
 
 
-def test_there_is_one_arena_and_no_other_allocation():
+def test_there_are_arenas_and_no_other_allocation():
     after = RewriteStorage()(PlanMemory()(lowered(padded_packed_convolution)))
     allocated = []
 
@@ -53,7 +53,7 @@ def test_there_is_one_arena_and_no_other_allocation():
             allocated.append(node.buffer_var.name)
 
     tvm.tir.stmt_functor.post_order_visit(only(after).body, visit)
-    assert allocated == ["arena"]
+    assert sorted(allocated) == ["arena_0", "arena_1", "arena_2"]
 
 
 def test_without_a_plan_rewrite_storage_does_nothing():
@@ -98,6 +98,7 @@ def with_offsets(module, change):
     function = only(module)
     recorded = json.loads(str(function.attrs[PLAN_ATTRIBUTE]))
     change(recorded["regions"]["body"])
+    recorded["pieces"] = {}  # wherever things lie now, they lie in one arena
     return tvm.IRModule({"entry": function.with_attr(PLAN_ATTRIBUTE, json.dumps(recorded))})
 
 

@@ -225,36 +225,42 @@ def test_an_allocation_of_negative_extent_is_left_alone():
 
 def test_a_loop_that_counts_in_few_bits_reaches_the_end_of_the_arena():
     source, result, x, y = array("A", size=300), array("O", size=300), array("x", size=300), array("y", size=100)
+    across = array("z", size=400)  # over both, so that they lie in one allocation
     body = tir.SeqStmt(
         [
             loop(300, lambda i: tir.BufferStore(x, source[i], [i])),
             loop(100, lambda i: tir.BufferStore(y, tir.BufferLoad(x, [i]), [i]), dtype="int8"),
             loop(300, lambda i: tir.BufferStore(result, x[i] + y[i % 100], [i])),
+            loop(300, lambda i: tir.BufferStore(across, result[i] * 2.0, [i])),
+            loop(300, lambda i: tir.BufferStore(result, across[i], [i])),
         ]
     )
     # FlattenBuffer would widen the index by itself; flat functions need not come from there.
     narrow = tvm.IRModule(
-        {"entry": function(allocated(body, x, y), source, result).with_attr("global_symbol", "entry")}
+        {"entry": function(allocated(body, x, y, across), source, result).with_attr("global_symbol", "entry")}
     )
     built = tvm.build(RewriteStorage()(PlanMemory()(narrow)), target="llvm")
     values = np.random.default_rng(4).normal(size=300).astype("float32")
     (_, got), _ = run(built, [values, np.zeros(300, "float32")])
-    np.testing.assert_array_equal(got, values + np.tile(values[:100], 3))
+    np.testing.assert_array_equal(got, (values + np.tile(values[:100], 3)) * 2)
 
 
 def test_an_arena_may_be_larger_than_its_indices_can_count():
     size = 1_600_000_000
     source, x, y = array("A"), array("x", "int8", size), array("y", "int8", size)
+    across = array("z", "int16", size)  # over both, so that they lie in one allocation
     body = tir.SeqStmt(
         [
             loop(N, lambda i: tir.BufferStore(x, tir.const(1, "int8"), [i])),
             loop(N, lambda i: tir.BufferStore(y, x[i], [i])),
             show(access_pointer("int8", y.data, 1_500_000_000)),
             loop(N, lambda i: tir.BufferStore(source, tir.Cast("float32", x[i] + y[i]), [i])),
+            loop(N, lambda i: tir.BufferStore(across, tir.Cast("int16", source[i]), [i])),
+            loop(N, lambda i: tir.BufferStore(source, tir.Cast("float32", across[i]), [i])),
         ]
     )
     (after,) = RewriteStorage()(
-        PlanMemory()(flat(function(allocated(body, x, y), source, array("O"))))
+        PlanMemory()(flat(function(allocated(body, x, y, across), source, array("O"))))
     ).functions.values()
     found = {}
 
@@ -265,7 +271,7 @@ def test_an_arena_may_be_larger_than_its_indices_can_count():
             found["offset"] = node.args[2]
 
     tir.stmt_functor.post_order_visit(after.body, visit)
-    assert (found["extent"].dtype, int(found["extent"])) == ("int64", 2 * size)
+    assert (found["extent"].dtype, int(found["extent"])) == ("int64", size)  # of int16
     assert (found["offset"].dtype, int(found["offset"]) % size) == ("int64", 1_500_000_000)
 
 

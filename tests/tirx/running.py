@@ -56,8 +56,19 @@ def _filled(stmt):
 
 
 OURS = (PlanMemory(), RewriteStorage(), Poison)
+#: What TVM has where our passes stand, to run behind them.
+STORAGE_REWRITE = (tirx.transform.StorageRewrite(),)
 #: The target without LLVM's optimiser.
 UNOPTIMISED = {"kind": "llvm", "opt-level": 0}
+
+
+def allocated_bytes(function):
+    """Bytes of all allocations in a flat function."""
+    sizes = []
+    tvm_ffi.structural_walk(
+        function.body, (tirx.AllocBuffer, lambda s: sizes.append(int(s.buffer.shape[0]) * s.buffer.dtype.itemsize))
+    )
+    return sum(sizes)
 
 
 def module_of(function):

@@ -149,7 +149,7 @@ def test_what_is_allocated_in_a_vectorised_loop_is_left_alone():
     assert reasons(flat(lanes)) == {"own": "it is allocated inside a vectorised loop"}
 
 
-def test_what_launches_use_is_left_alone():
+def test_what_launches_allocate_is_left_alone_and_what_they_share_is_not():
     @T.prim_func(s_tir=True)
     def launched(A: T.Buffer((32,), "float32")):
         across = T.alloc_buffer((32,), "float32")
@@ -160,10 +160,9 @@ def test_what_launches_use_is_left_alone():
         for i in T.thread_binding(32, "threadIdx.x"):
             A[i] = across[31 - i]
 
-    assert reasons(flat(launched)) == {
-        "across": "it is used inside a device launch",
-        "own": "it is allocated inside a device launch",
-    }
+    assert reasons(flat(launched)) == {"own": "it is allocated inside a device launch"}
+    (report,) = analyze_memory(flat(launched)).values()
+    assert [pool.pool for pool in report.pools] == ["global.float32"]
 
 
 def test_a_parallel_loop_is_a_region_of_its_own():

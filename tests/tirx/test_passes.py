@@ -48,11 +48,11 @@ def test_running_twice_changes_nothing_more():
     tvm.ir.assert_structural_equal(passes(once), once)
 
 
-def test_there_is_one_arena_and_no_other_allocation():
+def test_there_are_arenas_and_no_other_allocation():
     after = RewriteStorage()(PlanMemory()(lowered(padded_packed_convolution)))
     allocated = []
     tvm_ffi.structural_walk(only(after).body, (tirx.AllocBuffer, lambda stmt: allocated.append(stmt.buffer.name)))
-    assert allocated == ["arena"]
+    assert sorted(allocated) == ["arena_0", "arena_1", "arena_2"]
 
 
 def test_without_a_plan_rewrite_storage_does_nothing():
@@ -103,6 +103,7 @@ def with_offsets(module, change):
     function = only(module)
     recorded = json.loads(str(function.attrs[PLAN_ATTRIBUTE]))
     change(recorded["regions"]["body"])
+    recorded["pieces"] = {}  # wherever things lie now, they lie in one arena
     return tvm.IRModule({"entry": function.with_attr(PLAN_ATTRIBUTE, json.dumps(recorded))})
 
 
@@ -178,42 +179,51 @@ def test_before_and_after_of_a_small_function():
     def before(A: T.Buffer((8,), "float32")):
         one = T.alloc_buffer((8,), "float32")
         two = T.alloc_buffer((8,), "int8")
+        three = T.alloc_buffer((8,), "int16")
         for i in range(8):
             one[i] = A[i]
         for i in range(8):
             two[i] = T.Cast("int8", one[7 - i])
+        for i in range(8):
+            three[i] = T.Cast("int16", two[7 - i])
         for i in T.parallel(8):
-            A[i] = T.Cast("float32", two[i])
+            A[i] = T.Cast("float32", three[i])
 
     @T.prim_func(s_tir=True)
     def expected(A: T.Buffer((8,), "float32")):
         T.func_attr({"tvm_memplan.arena": '{"body": 40}'})
-        arena = T.alloc_buffer((10,), "float32")
-        arena_float32 = T.decl_buffer((10,), "float32", data=arena.data)
-        arena_int8 = T.decl_buffer((40,), "int8", data=arena.data)
-        A_1 = T.decl_buffer((8,), "float32", data=A.data)
-        for i in range(8):
-            arena_float32[i] = A_1[i]
-        for i in range(8):
-            arena_int8[i + 32] = T.Cast("int8", arena_float32[i * -1 + 7])
-        for i in T.parallel(8):
-            A_1[i] = T.Cast("float32", arena_int8[i + 32])
+        arena_0 = T.alloc_buffer((8,), "float32")
+        arena_0_float32 = T.decl_buffer((8,), "float32", data=arena_0.data)
+        arena_0_int16 = T.decl_buffer((16,), "int16", data=arena_0.data)
+        arena_1 = T.alloc_buffer((8,), "int8")
+        with T.attr(T.int32(0), "extern_scope", 0):
+            A_1 = T.decl_buffer((8,), "float32", data=A.data)
+            for i in range(8):
+                arena_0_float32[i] = A_1[i]
+            for i in range(8):
+                arena_1[i] = T.Cast("int8", arena_0_float32[i * -1 + 7])
+            for i in range(8):
+                arena_0_int16[i] = T.Cast("int16", arena_1[i * -1 + 7])
+            for i in T.parallel(8):
+                A_1[i] = T.Cast("float32", arena_0_int16[i])
 
     passes = tvm.transform.Sequential([PlanMemory("greedy_by_size", alignment=1), RewriteStorage()])
     tvm.ir.assert_structural_equal(only(passes(flat(before))), only(flat(expected)))
 
 
-def test_the_alias_classes_of_llvm_follow_bytes_of_the_arena():
-    """Views of different types over one arena are one class to LLVM, and constant indices are ranges of bytes in it."""
+def test_the_alias_classes_of_llvm_follow_allocations():
+    """Views of different types over one allocation are one class to LLVM; what shares no byte has its own."""
 
     @T.prim_func(s_tir=True)
     def mixed(A: T.Buffer((1,), "float32"), O: T.Buffer((1,), "float32")):
         T.func_attr({"tirx.noalias": True})
         one = T.alloc_buffer((4,), "int32")
         two = T.alloc_buffer((4,), "int16")
+        three = T.alloc_buffer((4,), "int8")
         one[3] = T.Cast("int32", A[0])
         two[2] = T.Cast("int16", one[3])
-        O[0] = T.Cast("float32", two[2])
+        three[1] = T.Cast("int8", two[2])
+        O[0] = T.Cast("float32", three[1])
 
     unoptimised = {"kind": "llvm", "opt-level": 0}
 
@@ -221,8 +231,8 @@ def test_the_alias_classes_of_llvm_follow_bytes_of_the_arena():
         text = build(mixed, passes, unoptimised, spy=False).mod.inspect_source("ll")
         return set(re.findall(r'!"(0x[0-9a-f]+)(?:"|\.w)', text))
 
-    assert len(classes()) == 4  # A, O, one, two
-    assert len(classes(PlanMemory(alignment=1), RewriteStorage())) == 3  # A, O, arena
+    assert len(classes()) == 5  # A, O, one, two, three
+    assert len(classes(PlanMemory(alignment=1), RewriteStorage())) == 4  # A, O, two, and the others together
 
 
 def test_of_two_parallel_loops_with_one_variable_the_first_has_an_arena():
@@ -252,12 +262,17 @@ def test_a_large_arena_has_indices_of_64_bits():
     def large(A: T.Buffer((8,), "float32")):
         one = T.alloc_buffer((T.int64(1500000000),), "int16")
         two = T.alloc_buffer((8,), "int8")
+        across = T.alloc_buffer((T.int64(1500000004),), "int16")  # over both, so that they lie in one allocation
         for i in range(8):
             one[T.Cast("int64", i)] = T.Cast("int16", A[i])
         for i in range(8):
             two[i] = T.Cast("int8", one[T.Cast("int64", 7 - i)])
         for i in range(8):
             A[i] = T.Cast("float32", two[7 - i])
+        for i in range(8):
+            across[T.Cast("int64", i)] = T.Cast("int16", A[i])
+        for i in range(8):
+            A[i] = T.Cast("float32", across[T.Cast("int64", 7 - i)])
 
     after = tvm.transform.Sequential([PlanMemory("first_fit_by_start", alignment=1), RewriteStorage()])(flat(large))
     assert 'arena_int8[T.Cast("int64", i) + T.int64(3000000000)]' in after.script()

@@ -5,11 +5,11 @@ The dialects walk expressions; what a load, a store or an address means for a ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvm_memplan.dialects.elements import NOT_FLAT, element_bytes
+from tvm_memplan.dialects.elements import NOT_FLAT, constant, element_bytes
 from tvm_memplan.dialects.positions import Positions
 from tvm_memplan.dialects.roots import Roots
 from tvm_memplan.dialects.textures import TEXEL_CALLS
@@ -95,11 +95,24 @@ class Visits:
     pointer: Callable[[Any, str], None]
 
 
+def reduced(name: str, args: Iterable[Any]) -> Sequence[Any]:
+    """The elements that a reduction across threads writes; they stand among its arguments as if they were read.
+
+    LowerThreadAllreduce replaces their buffers by others, and so has to find them by their names.
+    """
+    if not name.endswith(".tvm_thread_allreduce"):
+        return ()
+    # (how many, that many values, the condition, that many elements, thread variables)
+    args = list(args)
+    count = constant(args[0]) or 0
+    return args[2 + count : 2 + 2 * count]
+
+
 class Accesses:
     """The reads and writes of one statement, by name of the root, in order of appearance.
 
-    `barred` is the reason for which nothing that is touched here can be moved, empty where everything can; what
-    belongs to region `inside` can be moved all the same.
+    `barred` says what is particular about this place, if anything: what is touched here can be moved only when all
+    accesses to it, everywhere, are of one type and by its name; what belongs to region `inside`, in any case.
     """
 
     def __init__(
@@ -156,9 +169,10 @@ class Accesses:
         if storage is None:
             return
         unit = element_bytes(view.dtype)
+        storage.types[view.dtype] = None
         if self.barred and storage.region != self.inside:
-            self.roots.leave(view.pointer, self.barred)
-        elif storage.texture is not None:
+            storage.barred = self.barred
+        if storage.texture is not None:
             self.roots.leave(view.pointer, "it is a texture, and is accessed by index rather than by column and row")
         elif not view.flat:
             self.roots.leave(view.pointer, NOT_FLAT)

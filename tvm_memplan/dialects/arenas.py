@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -14,12 +14,33 @@ from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import round_up
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node
 
+#: Attribute around what uses several allocations of ours: of code that TVM is not to reason about. If StorageRewrite
+#: runs behind us, it would put them together again where it takes one for dying, and in place by a rule that is wrong
+#: on some programs; with this, it keeps them apart. Nobody else looks at it.
+APART = "extern_scope"
+
 _INT32_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the buffers of one region lie.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Bytes of each allocation that serves the region, per unit if there is one: the pieces of its arena, or one.
+    places : mapping of str to (int, int)
+        By the name of a buffer: which of them, and the byte offset in it.
+    """
+
+    sizes: tuple[int, ...]
+    places: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """The allocation that serves one region.
+    """An allocation that serves one region, or a piece of its arena.
 
     Parameters
     ----------
@@ -88,13 +109,11 @@ class Arenas:
     ----------
     captured : Captured
         The function as read.
-    offsets : mapping of str to mapping of str to int
-        For each region's name, each buffer's byte offset in the region's arena.
-    sizes : mapping of str to int
-        For each region's name, the bytes of its arena.
+    layouts : mapping of str to Layout
+        For each region's name, where its buffers lie.
     """
 
-    def __init__(self, captured: Captured, offsets: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int]) -> None:
+    def __init__(self, captured: Captured, layouts: Mapping[str, Layout]) -> None:
         self.body: list[Arena] = []
         self.of_loop: dict[Any, list[Arena]] = {}
         self.of_launch: dict[Any, list[Arena]] = {}
@@ -103,13 +122,13 @@ class Arenas:
         for region in captured.regions:
             if not region.variables:
                 continue  # textures alone
-            arena = _arena(region, offsets[region.name], sizes[region.name])
+            arenas = _arenas(region, layouts[region.name])
             if region.anchor is None:
-                self.body.append(arena)
+                self.body += arenas
             else:
                 inside = self.of_loop if region.scope == "global" else self.of_launch
-                inside.setdefault(region.anchor, []).append(arena)
-            self._moved.update((var, arena) for var in arena.offset_of)
+                inside.setdefault(region.anchor, []).extend(arenas)
+            self._moved.update((var, arena) for arena in arenas for var in arena.offset_of)
 
     @property
     def all(self) -> tuple[Arena, ...]:
@@ -128,13 +147,19 @@ class Arenas:
         return Place(arena, arena.offset_of[root], shift, dtype, var.name)
 
 
-def _arena(region: Region, offsets: Mapping[str, int], size: int) -> Arena:
-    plain = region.anchor is None and region.unit is None
-    name = "arena" if plain else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
-    offset_of = {var: offsets[buffer] for buffer, var in region.variables.items()}
-    alignment = max(_alignment(region.trace.body), region.alignment)
-    unit = _rounded(region, offset_of.values(), alignment)
-    return Arena(name, offset_of, size, alignment, unit, region.scope)
+def _arenas(region: Region, layout: Layout) -> list[Arena]:
+    name = "arena" if region.name == "body" else "arena_" + re.sub(r"\W+", "_", region.name).strip("_")
+    alignments = dict(_alignments(region.trace.body))
+    arenas = []
+    # In the order in which the program allocates what is in them.
+    for number in dict.fromkeys(layout.places[buffer][0] for buffer in region.variables):
+        title = name if len(layout.sizes) == 1 else f"{name}_{number}"
+        members = {b: layout.places[b][1] for b in region.variables if layout.places[b][0] == number}
+        alignment = max([region.alignment, *(alignments[buffer] for buffer in members)])
+        unit = _rounded(region, members.values(), alignment)
+        offset_of = {region.variables[buffer]: offset for buffer, offset in members.items()}
+        arenas.append(Arena(title, offset_of, layout.sizes[number], alignment, unit, region.scope))
+    return arenas
 
 
 def _rounded(region: Region, offsets: Iterable[int], alignment: int) -> Any | None:
@@ -146,17 +171,15 @@ def _rounded(region: Region, offsets: Iterable[int], alignment: int) -> Any | No
     return unit if step == 1 else (unit + (step - 1)) // step * step
 
 
-def _alignment(nodes: Iterable[Node]) -> int:
-    """The largest alignment of what `nodes` allocate."""
-    found = 1
+def _alignments(nodes: Iterable[Node]) -> Iterator[tuple[str, int]]:
+    """The names and alignments of what `nodes` allocate."""
     for node in nodes:
         if isinstance(node, Alloc):
-            found = max(found, node.alignment)
+            yield node.buffer, node.alignment
         elif isinstance(node, Loop):
-            found = max(found, _alignment(node.body))
+            yield from _alignments(node.body)
         elif isinstance(node, Branch):
-            found = max(found, _alignment(node.then), _alignment(node.orelse))
-    return found
+            yield from _alignments((*node.then, *node.orelse))
 
 
 def widest(dtypes: Iterable[str]) -> str:

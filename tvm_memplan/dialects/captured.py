@@ -24,14 +24,16 @@ class Region:
     Parameters
     ----------
     name : str
-        Unique in its function: ``"body"``, the variable of the parallel loop, or ``"launch.shared"``; behind it a unit
-        in brackets.
+        Unique in its function: ``"body"``, the variable of the parallel loop, or ``"launch.shared"``; behind it the
+        type of all accesses to it, where there may be one only, and a unit in brackets.
     trace : Trace
         What the region does to the buffers that it allocates.
     anchor : object
         Where the arena goes: None for the whole body, else the loop's variable or the launch (an IR object).
     variables : mapping of str to object
         For each buffer name of the trace, the IR variable that is its storage; textures apart.
+    elements : mapping of str to int
+        For each of them, the bytes of an element.
     unit : Unit or None
         What every size of the trace has to be multiplied with, None for plain bytes.
     alignment : int
@@ -48,6 +50,7 @@ class Region:
     trace: Trace
     anchor: Any
     variables: Mapping[str, Any]
+    elements: Mapping[str, int]
     unit: Unit | None = None
     alignment: int = 1
     textures: Mapping[str, TextureShape] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from itertools import product
 from typing import Any
 
 from tvm_memplan.dialects.accesses import Accesses, View
+from tvm_memplan.dialects.arenas import APART
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.elements import Allocation, constant, element_bytes, natural_alignment
 from tvm_memplan.dialects.extents import Extents, Unit
@@ -97,7 +98,7 @@ class Reader:
         raise NotImplementedError
 
     def barred(self) -> str:
-        """Why what is touched here cannot be moved, empty where it can; shared memory of a launch is moved in there."""
+        """Why what is touched here may be accessed with one type only, empty where it may with several."""
         return ""
 
     def call_of(self, expr: Any) -> tuple[str, tuple[Any, ...]]:
@@ -122,20 +123,24 @@ class Reader:
             self.regions[0] = ("body", None, self.statement(body))
         except RecursionError:
             raise NotUnderstood("an expression or statement is nested too deeply") from None
+        self.roots.settle()
         regions: list[Region] = []
         for index, (name, anchor, body) in enumerate(self.regions):
             if index in self.launches:
                 regions += self._shared(index, name, anchor, body)
                 continue
-            for unit in (None, *self.extents.units):
-                mine = [s for s in self.roots.storages.values() if self._belongs(s, index, unit)]
+            present = [s for s in self.roots.storages.values() if s.region == index]
+            kinds = dict.fromkeys(_of_one_type(s) for s in present if _of_one_type(s))
+            for kind, unit in product(("", *kinds), (None, *self.extents.units)):
+                mine = [s for s in present if self._belongs(s, index, unit) and _of_one_type(s) == kind]
                 if mine:
-                    title = name if unit is None else f"{name}[{unit.text}]"
+                    title = (f"{name}.{kind}" if kind else name) + ("" if unit is None else f"[{unit.text}]")
                     trace = Trace(restricted(body, {s.name for s in mine}))
                     flat = {s.name: s.var for s in mine if s.texture is None}
                     shapes = {s.name: s.texture for s in mine if s.texture is not None}
                     handles = {s.name: s.var for s in mine if s.texture is not None}
-                    regions.append(Region(title, trace, anchor, flat, unit, self.alignment, shapes, handles))
+                    elements = {s.name: s.element for s in mine if s.texture is None}
+                    regions.append(Region(title, trace, anchor, flat, elements, unit, self.alignment, shapes, handles))
         left = (s for s in self.roots.storages.values() if s.reason)
         alone = tuple(LeftAlone(s.name, self.function, s.scope, s.size, s.reason) for s in left)
         return Captured(self.function, tuple(regions), alone, dict(self.roots.aliases), self._upper_bounds())
@@ -155,12 +160,13 @@ class Reader:
         storages = [storage for storage in self.roots.storages.values() if storage.region == index]
         leave_together(storages)
         for scope, unit in product(SHARED, (None, *self.extents.units)):
-            mine = {s.name: s.var for s in storages if s.scope == scope and self._belongs(s, index, unit)}
+            members = [s for s in storages if s.scope == scope and self._belongs(s, index, unit)]
+            mine, elements = {s.name: s.var for s in members}, {s.name: s.element for s in members}
             if mine:
                 copied = frozenset(name for name in launch.copied if name in mine)
                 trace = Trace(restricted(launch.trace_body(body), mine), live_out=copied)
                 title = f"{name}.{scope}" + ("" if unit is None else f"[{unit.text}]")
-                yield Region(title, trace, anchor, mine, unit, scope=scope)
+                yield Region(title, trace, anchor, mine, elements, unit, scope=scope)
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -195,12 +201,13 @@ class Reader:
             if what.scope in SHARED and self.launch is not None:
                 region = self.launch.region
             size, wanted = what.size(), 1 if what.scope in SHARED else self.alignment
-            least = max(element_bytes(what.dtype) or 1, alignment)
+            element = element_bytes(what.dtype) or 1
+            least = max(element, alignment)
             # Of a symbolic size it is the unit that is rounded up.
             natural = least if what.unit is not None else max(natural_alignment(size or 0, wanted), least)
             full = max(wanted, least)
             self.roots.storages[var] = Storage(
-                name, var, what.scope, size, natural, reason, region, full, what.unit, what.bounds
+                name, var, what.scope, size, natural, reason, region, full, what.unit, what.bounds, element
             )
         for key, value in self.attributes.pop(var, ()):
             self._attribute(var, key, value)
@@ -340,7 +347,8 @@ class Reader:
         if key == "thread_extent" and not self.outside and not seen:
             return (*head, Loop(self._launched(stmt)))
         body = self.inside(reason, stmt.body)
-        return (*head, Loop(body)) if reason else head + body
+        # In a scope that nobody may look into, everything from outside that is used there is alive throughout.
+        return (*head, Loop(body)) if reason or key == APART else head + body
 
     def _launched(self, stmt: Any) -> tuple[Node, ...]:
         """The body of a launch, which is a region for its shared memory."""
@@ -367,6 +375,11 @@ class Reader:
             self.roots.leave(var, f"it asks for an alignment of {aligned} bytes, which no arena is sure to have")
         else:
             storage.alignment = max(storage.alignment, aligned)
+
+
+def _of_one_type(storage: Storage) -> str:
+    """The only type with which `storage` may be accessed, empty where there may be several."""
+    return next(iter(storage.types)) if storage.barred else ""
 
 
 # Attributes whose body runs once per thread: what is allocated in there exists many times.

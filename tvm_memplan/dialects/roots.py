@@ -44,6 +44,9 @@ class Storage:
     full: int = 1
     unit: Any = None
     bounds: frozenset[Any] = frozenset()
+    element: int = 1  # bytes
+    types: dict[str, None] = field(default_factory=dict)  # of the elements that are accessed
+    barred: str = ""  # why it has to stay as it is where it is accessed with several types
     texture: TextureShape | None = None  # for what is addressed by column and row
 
 
@@ -58,6 +61,12 @@ class Roots:
         """The storage that a variable stands for, None when it is not one of this function's."""
         alias = self.aliases.get(var)
         return self.storages.get(alias.root if alias is not None else var)
+
+    def settle(self) -> None:
+        """Leave what is accessed with several types where there may be one only, when everything has been read."""
+        for storage in self.storages.values():
+            if storage.barred and len(storage.types) > 1:
+                storage.reason = storage.reason or f"{storage.barred}, with elements of {' and '.join(storage.types)}"
 
     def leave(self, var: Any, reason: str) -> None:
         """Leave the root of `var` as it is; the first reason is the one that is told."""

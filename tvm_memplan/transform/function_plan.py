@@ -1,8 +1,10 @@
 """The plan of one PrimFunc: how it is made, and how it travels in the function's attributes.
 
-The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and the
-offset of every buffer by region. Whoever reads it captures the function afresh and judges the offsets against the
-live ranges found then, so a plan that no longer fits its function is refused rather than applied.
+The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and by region
+the offset of every buffer in the arena, and where the arena begins anew in another allocation. (An arena of global
+memory is cut into pieces, see `tvm_memplan.planning.pieces`; of shared memory a launch has one of each kind.) Whoever
+reads it captures the function afresh and judges the offsets against the live ranges found then, so a plan that no
+longer fits its function is refused rather than applied.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tvm_memplan.dialects.arenas import Layout
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.launches import SHARED
@@ -22,6 +25,8 @@ from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
+from tvm_memplan.planning.onto_inputs import onto_inputs
+from tvm_memplan.planning.pieces import cuts, in_pieces
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
@@ -35,16 +40,20 @@ ARENA_ATTRIBUTE = "tvm_memplan.arena"
 #: Function attribute that goes with it: the scopes that are done, as JSON; without it, global memory is.
 DONE_ATTRIBUTE = "tvm_memplan.scopes"
 
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """A region with what was found out about it; `barriers` are those that have to be added for its plan."""
+    """A region with what was found out about it.
+
+    `starts` says where the pieces of its arena begin, `barriers` which have to be added for its plan.
+    """
 
     region: Region
     liveness: Liveness
     plan: Plan
+    starts: tuple[int, ...] = (0,)
     textures: TexturePlan = field(default_factory=TexturePlan)
     barriers: tuple[int, ...] = ()
 
@@ -64,6 +73,17 @@ class RegionPlan:
     def offsets(self) -> dict[str, int]:
         """Byte offset of each buffer in the arena."""
         return {b.name: p.offset for b, p in zip(self.plan.problem.buffers, self.plan.placements)}
+
+    @property
+    def layout(self) -> Layout:
+        """Where each buffer lies, by piece."""
+        pieces = in_pieces(self.plan, self.starts)
+        numbers = {pool.name: number for number, pool in enumerate(pieces.problem.pools)}
+        placed = zip(pieces.problem.buffers, pieces.placements)
+        return Layout(
+            tuple(pool.capacity or 0 for pool in pieces.problem.pools),
+            {buffer.name: (numbers[place.pool], place.offset) for buffer, place in placed},
+        )
 
 
 @dataclass(frozen=True)
@@ -88,6 +108,7 @@ class FunctionPlan:
                 "scopes": self.scopes,
                 "barriers": {r.region.name: r.barriers for r in self.regions if r.barriers},
                 "regions": {r.region.name: r.offsets for r in self.regions},
+                "pieces": {r.region.name: r.starts for r in self.regions if len(r.starts) > 1},
                 "textures": {r.region.name: r.textures.to_fields() for r in self.regions if r.textures.scopes},
             },
             sort_keys=True,
@@ -190,7 +211,10 @@ def _planned(region: Region, planner: str) -> RegionPlan:
     liveness, problem = _problem(region, None)
     made = plan(problem, planner)
     if region.scope not in SHARED:
-        return RegionPlan(region, liveness, made, plan_textures(region, liveness))
+        made = onto_inputs(made)
+        starts = cuts(made, [region.elements[buffer.name] for buffer in made.problem.buffers])
+        check_plan(in_pieces(made, starts))
+        return RegionPlan(region, liveness, made, starts, plan_textures(region, liveness))
     barriers = needed_barriers(region.trace, made)
     final = as_planned(region.trace, made, barriers)
     check_plan(final)
@@ -247,6 +271,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         slots: Mapping[str, Any] = recorded.get("textures", {})
         scopes = tuple(map(str, recorded["scopes"]))
         barriers = {r: tuple(map(int, numbers)) for r, numbers in recorded["barriers"].items()}
+        pieces = {r: tuple(map(int, starts)) for r, starts in recorded["pieces"].items()}
         offsets = {r: {b: int(o) for b, o in buffers.items()} for r, buffers in placed.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise BadPlan(f"attribute {PLAN_ATTRIBUTE} of function {name!r} is not a plan ({wrong}); {again}") from None
@@ -262,10 +287,12 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         candidate = Plan(problem, places, planner)
         try:
             check_plan(candidate)
+            starts = pieces.get(region.name, (0,)) if region.scope not in SHARED else (0,)
+            check_plan(in_pieces(candidate, starts))
             textures = recorded_textures(region, liveness, slots.get(region.name, ()))
         except BadPlan as wrong:
             raise BadPlan(f"function {name!r} has changed since it was planned: {wrong}; {again}") from None
-        regions.append(RegionPlan(region, liveness, candidate, textures, added))
+        regions.append(RegionPlan(region, liveness, candidate, starts, textures, added))
     return FunctionPlan(captured, tuple(regions), planner, alignment, scopes, bounds)
 
 

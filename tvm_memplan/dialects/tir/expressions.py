@@ -12,7 +12,7 @@ from typing import Any
 import tvm
 from tvm import tir
 
-from tvm_memplan.dialects.accesses import View, Visits
+from tvm_memplan.dialects.accesses import View, Visits, reduced
 from tvm_memplan.dialects.reader import NotUnderstood
 
 _BINARY = (
@@ -115,5 +115,8 @@ def _walk(expr: Any, visits: Visits, receiver: str) -> None:
     if isinstance(expr, tir.BufferLoad):
         visits.load(view(expr.buffer, expr.indices, getattr(expr, "predicate", None) is not None))
     inner = call_name(expr) if isinstance(expr, tir.Call) else type(expr).__name__
+    for load in reduced(inner, children(expr)):
+        if isinstance(load, tir.BufferLoad):
+            visits.pointer(load.buffer.data, inner)
     for child in children(expr):
         _walk(child, visits, inner)

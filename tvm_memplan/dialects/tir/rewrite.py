@@ -1,4 +1,4 @@
-"""Write planned offsets back into a PrimFunc: one arena per region, each buffer a shifted view of it.
+"""Write planned offsets back into a PrimFunc: an arena per region, in pieces, each buffer a shifted view of one.
 
 The idiom is a *typed view of the arena with a shifted index*: ``B[i]`` becomes ``arena_as_B[offset / size of an
 element + i]``. It was chosen because the code generators see one allocation: LLVM's alias metadata is then computed
@@ -14,13 +14,13 @@ Pointer variables that stand for planned storage are dissolved into views. Where
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import tvm
 from tvm import tir
 
-from tvm_memplan.dialects.arenas import Arena, Arenas, widest
+from tvm_memplan.dialects.arenas import APART, Arena, Arenas, Layout, widest
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.elements import element_bytes
 from tvm_memplan.dialects.reader import is_dropped
@@ -36,8 +36,7 @@ _VISITED = [
 def rewrite(
     function: Any,
     captured: Captured,
-    offsets: Mapping[str, Mapping[str, int]],
-    sizes: Mapping[str, int],
+    layouts: Mapping[str, Layout],
     barriers: Mapping[Any, Container[int]] | None = None,
 ) -> Any:
     """Return `function` with the planned buffers of `captured` moved into arenas.
@@ -48,10 +47,8 @@ def rewrite(
         The function that `captured` was read from; not changed.
     captured : Captured
         Its regions.
-    offsets : mapping of str to mapping of str to int
-        For each region's name, each buffer's byte offset in the region's arena.
-    sizes : mapping of str to int
-        For each region's name, the bytes of its arena.
+    layouts : mapping of str to Layout
+        For each region's name, where its buffers lie.
     barriers : mapping of AttrStmt to container of int
         For each launch, the top statements that get a barrier in front of them.
 
@@ -60,11 +57,9 @@ def rewrite(
     PrimFunc
         A new function with the same parameters and attributes.
     """
-    arenas = Arenas(captured, offsets, sizes)
+    arenas = Arenas(captured, layouts)
     writer = _Writer(arenas, barriers or {})
-    body = writer.rewritten(function.body)
-    for arena in arenas.body:
-        body = writer.allocate(arena, body)
+    body = writer.allocate_all(arenas.body, writer.rewritten(function.body))
     for variable, bound, text in captured.checks():
         body = tir.AssertStmt(tir.And(variable >= 0, variable <= bound), tir.StringImm(text), body)
     return function.with_body(body)
@@ -95,15 +90,18 @@ class _Writer:
         if not isinstance(node, tir.AttrStmt) or node not in self.arenas.of_launch:
             return None
         body = self.rewritten(with_barriers(node.body, self.barriers.get(node, ())))
-        for arena in reversed(self.arenas.of_launch[node]):
-            body = self.allocate(arena, body)
+        body = self.allocate_all(self.arenas.of_launch[node], body)
         return tir.AttrStmt(node.node, node.attr_key, node.value, body, node.span)
 
-    def allocate(self, arena: Arena, body: Any) -> Any:
-        """`body` inside the arena's allocation."""
-        dtype = self.dtypes[arena]
-        extent = _integer(arena.elements(dtype), arena.index_bits)
-        return tir.Allocate(self.variables[arena], dtype, [extent], tir.IntImm("bool", 1), body)
+    def allocate_all(self, arenas: Sequence[Arena], body: Any) -> Any:
+        """`body` inside the allocations of `arenas`."""
+        if len(arenas) > 1 and arenas[0].scope == "global":
+            body = tir.AttrStmt(tir.const(0, "int32"), APART, 0, body)
+        for arena in reversed(arenas):
+            dtype = self.dtypes[arena]
+            extent = _integer(arena.elements(dtype), arena.index_bits)
+            body = tir.Allocate(self.variables[arena], dtype, [extent], tir.IntImm("bool", 1), body)
+        return body
 
     def after(self, node: Any) -> Any | None:
         """Return what replaces `node`, None to keep it."""
@@ -189,9 +187,7 @@ class _Writer:
         arenas = self.loops.pop(stmt.loop_var, ()) if parallel else ()
         if not arenas:
             return None
-        body = stmt.body
-        for arena in arenas:
-            body = self.allocate(arena, body)
+        body = self.allocate_all(arenas, stmt.body)
         return tir.For(
             stmt.loop_var,
             stmt.min,

@@ -1,8 +1,11 @@
 """Read a lowered PrimFunc into traces, one per region.
 
+Global memory that device launches use is planned by the type of its elements: SplitHostDevice hands every view of an
+allocation to the kernel as a pointer of its own, and promises that they do not overlap. So what is accessed with one
+type only, and by its name, shares with its like, and an allocation without views serves it; the rest is left alone.
+
 Left alone on purpose, each by name and with the reason: scopes that were not asked for, and registers; whatever of
-global memory is allocated or used inside a device launch (SplitHostDevice would hand every view of an arena to the
-kernel as a pointer of its own and promise that they do not overlap); allocations inside vectorised loops and virtual
+global memory is allocated inside a device launch; allocations inside vectorised loops and virtual
 threads; sizes that are not constants; volatile or annotated buffers; element types that a later pass widens; vectors as
 elements; pointers that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
 """

@@ -13,7 +13,7 @@ from typing import Any
 from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
-from tvm_memplan.dialects.accesses import View, Visits
+from tvm_memplan.dialects.accesses import View, Visits, reduced
 from tvm_memplan.dialects.elements import constant
 from tvm_memplan.dialects.reader import NotUnderstood
 
@@ -118,6 +118,9 @@ def walk(expr: Any, visits: Visits, receiver: str) -> None:
             if not is_buffer_var(expr.source):
                 raise NotUnderstood("a load from something that is not a buffer")
             visits.load(view(expr.source, expr.indices))
+        for load in reduced(name, children(expr)):
+            if isinstance(load, ir.TensorLoad):
+                visits.pointer(load.source, name)
         for child in children(expr):
             walk(child, visits, name or type(expr).__name__)
 

@@ -1,10 +1,12 @@
-"""Write planned offsets back into a PrimFunc: one arena per region, each buffer a shifted view of it.
+"""Write planned offsets back into a PrimFunc: an arena per region, in pieces, each buffer a shifted view of one.
 
 The idiom is a *typed view on the arena's data with a shifted index*::
 
     arena = T.alloc_buffer((24,), "float32")
     arena_int8 = T.decl_buffer((96,), "int8", data=arena.data)
     B[i]    becomes    arena_int8[64 + i]
+
+Where all accesses to a piece of an arena are of one type there is no view: the allocation has that type.
 
 Why this one, and why it stays right further down:
 
@@ -21,7 +23,8 @@ Why this one, and why it stays right further down:
 - StorageRewrite may run later: it counts accesses through a view for its root, so the arena's life is known, and it
   only changes the type of memory that is accessed with one type, to just that type, taking for granted that the
   allocation had it already. So the arena has the type of a view that exists, the widest of them, which also aligns
-  a small arena on the stack for all tenants.
+  a small arena on the stack for all tenants. Its own reuse would put pieces together where one dies as another is born
+  (in place even where an element is written twice), so they are used in a scope that it does not look into.
 
 Aliases of planned buffers (views and pointer variables) are dissolved into the arena's views. Where an address leaves
 the function it becomes ``address_of(view[offset])``.
@@ -29,14 +32,14 @@ the function it becomes ``address_of(view[offset])``.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
 from tvm import ir, tirx
 from tvm.tirx.buffer import decl_buffer
 
-from tvm_memplan.dialects.arenas import Arena, Arenas, Place, widest
+from tvm_memplan.dialects.arenas import APART, Arena, Arenas, Layout, Place, widest
 from tvm_memplan.dialects.captured import Captured
 from tvm_memplan.dialects.reader import is_dropped
 from tvm_memplan.dialects.tirx.barriers import with_barriers
@@ -47,8 +50,7 @@ from tvm_memplan.dialects.tirx.indices import shifted, start
 def rewrite(
     function: Any,
     captured: Captured,
-    offsets: Mapping[str, Mapping[str, int]],
-    sizes: Mapping[str, int],
+    layouts: Mapping[str, Layout],
     barriers: Mapping[Any, Container[int]] | None = None,
 ) -> Any:
     """Return `function` with the planned buffers of `captured` moved into arenas.
@@ -59,10 +61,8 @@ def rewrite(
         The function that `captured` was read from; not changed.
     captured : Captured
         Its regions.
-    offsets : mapping of str to mapping of str to int
-        For each region's name, each buffer's byte offset in the region's arena.
-    sizes : mapping of str to int
-        For each region's name, the bytes of its arena.
+    layouts : mapping of str to Layout
+        For each region's name, where its buffers lie.
     barriers : mapping of AttrStmt to container of int
         For each launch, the top statements that get a barrier in front of them.
 
@@ -71,10 +71,9 @@ def rewrite(
     PrimFunc
         A new function with the same parameters and attributes.
     """
-    writer = _Writer(Arenas(captured, offsets, sizes), barriers or {})
+    writer = _Writer(Arenas(captured, layouts), barriers or {})
     body = tvm_ffi.structural_mutate(function.body, writer.callbacks())
-    for arena in writer.arenas.body:
-        body = writer.allocate(arena, body)
+    body = writer.allocate_all(writer.arenas.body, body)
     return function.with_body(_checked(body, captured))
 
 
@@ -105,22 +104,31 @@ class _Writer:
 
     # -- arenas ----------------------------------------------------------------------------------------------------
 
-    def allocate(self, arena: Arena, body: Any) -> Any:
-        """`body` behind the arena's allocation and the views that it turned out to need."""
-        views = self.views[arena]
-        if not views:
-            return body  # nothing touches what was planned
-        dtype = widest(views)
-        whole = _buffer(arena, dtype, arena.name)
-        declared = [tirx.DeclBuffer(view, data=whole.data) for _, view in sorted(views.items())]
+    def allocate_all(self, arenas: Sequence[Arena], body: Any) -> Any:
+        """`body` behind the allocations of `arenas` and the views that they turned out to need."""
+        used = [arena for arena in arenas if self.views[arena]]  # nothing may touch what was planned
+        if not used:
+            return body
+        if len(used) > 1 and used[0].scope == "global":
+            body = tirx.AttrStmt(tirx.const(0, "int32"), APART, tirx.const(0, "int32"), body)
         rest = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
-        return tirx.SeqStmt([tirx.AllocBuffer(whole), *declared, *rest])
+        return tirx.SeqStmt([*(stmt for arena in used for stmt in self.allocation(arena)), *rest])
+
+    def allocation(self, arena: Arena) -> list[Any]:
+        """The statements that allocate `arena` and declare its views."""
+        views = self.views[arena]
+        if len(views) == 1:
+            return [tirx.AllocBuffer(view) for view in views.values()]
+        whole = _buffer(arena, widest(views), arena.name)
+        declared = [tirx.DeclBuffer(view, data=whole.data) for _, view in sorted(views.items())]
+        return [tirx.AllocBuffer(whole), *declared]
 
     def view(self, arena: Arena, dtype: str) -> Any:
         """The view of `arena` with elements of `dtype`."""
         views = self.views[arena]
         if dtype not in views:
-            views[dtype] = _buffer(arena, dtype, f"{arena.name}_{dtype}")
+            alone = all(element_type(var) == dtype for var in arena.offset_of)
+            views[dtype] = _buffer(arena, dtype, arena.name if alone else f"{arena.name}_{dtype}")
         return views[dtype]
 
     def address(self, place: Place, pointer: Any, dtype: str) -> Any:
@@ -199,8 +207,7 @@ class _Writer:
     def attribute(self, stmt: Any, mutator: Any) -> Any:
         if stmt in self.arenas.of_launch:
             body = mutator.mutate(with_barriers(stmt.body, self.barriers.get(stmt, ())))
-            for arena in reversed(self.arenas.of_launch[stmt]):
-                body = self.allocate(arena, body)
+            body = self.allocate_all(self.arenas.of_launch[stmt], body)
             return tirx.AttrStmt(stmt.node, stmt.attr_key, stmt.value, body, stmt.span)
         place = self.arenas.locate(stmt.node) if isinstance(stmt.node, ir.Var) else None
         if place is not None and is_dropped(str(stmt.attr_key), place.arena.scope):
@@ -214,9 +221,7 @@ class _Writer:
         made = mutator.default_mutate(loop)
         if not arenas:
             return made
-        body = made.body
-        for arena in arenas:
-            body = self.allocate(arena, body)
+        body = self.allocate_all(arenas, made.body)
         return tirx.For(
             made.loop_var, made.min, made.extent, made.kind, body, made.thread_binding, made.annotations, made.step,
             made.span,
