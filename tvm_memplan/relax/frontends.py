@@ -9,6 +9,7 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
 from tvm_memplan.model_files import Shapes, model_bytes, onnx_inputs, onnx_model, require_saved_module, tflite_model
+from tvm_memplan.relax.onnx_constants import fold_shapes
 
 
 def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
@@ -43,6 +44,7 @@ def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
     model = onnx_model(path, data, "relax")
     onnx_inputs(path, model.graph, shapes or {})
     fixed = {name: list(shape) for name, shape in (shapes or {}).items()}
+    model = fold_shapes(model, shapes or {})
     return _by_front_end(path, "ONNX", lambda: from_onnx(model, shape_dict=fixed or None))
 
 

@@ -112,7 +112,7 @@ def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor:
         else:
             constant, rest = _split(analyzer.simplify(dim))
             coefficient *= constant
-            factors.append(rest)
+            factors += rest
     factors.sort(key=str)
     return TensorSize(coefficient, tuple(factors), tuple(at_bound))
 
@@ -133,12 +133,14 @@ def _most(dim: Any, analyzer: Any) -> int | None:
     return most if most < _UNBOUNDED else None
 
 
-def _split(dim: Any) -> tuple[int, Any]:
-    """A dimension as a constant times the rest."""
-    if isinstance(dim, tirx.Mul) and isinstance(dim.b, tirx.IntImm) and int(dim.b) > 0:
-        constant, rest = _split(dim.a)
-        return constant * int(dim.b), rest
-    return 1, dim
+def _split(dim: Any) -> tuple[int, list[Any]]:
+    """A dimension as a constant times other factors."""
+    if isinstance(dim, tirx.IntImm) and int(dim) > 0:
+        return int(dim), []
+    if isinstance(dim, tirx.Mul):
+        (one, left), (other, right) = _split(dim.a), _split(dim.b)
+        return one * other, left + right
+    return 1, [dim]
 
 
 def rounded_up(expression: Any, alignment: int) -> Any:
