@@ -22,9 +22,12 @@ import numpy as np
 
 #: Operators with one right result. Sums over many elements, and functions such as Exp, are not among them.
 _EXACT = frozenset(
-    "Abs Add And Cast Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor Gather Greater GreaterOrEqual "
-    "Identity Less LessOrEqual Max Min Mul Neg Not Or Range Reshape Shape Size Slice Split Squeeze Sub Tile Transpose "
-    "Unsqueeze Where".split()
+    (
+        *("Abs", "Add", "And", "Cast", "Ceil", "Concat", "Constant", "ConstantOfShape", "Div", "Equal", "Expand"),
+        *("Flatten", "Floor", "Gather", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Max", "Min"),
+        *("Mul", "Neg", "Not", "Or", "Range", "Reshape", "Shape", "Size", "Slice", "Split", "Squeeze", "Sub", "Tile"),
+        *("Transpose", "Unsqueeze", "Where"),
+    )
 )
 #: Bytes: what is larger is data rather than arithmetic on shapes.
 _MOST = 1 << 20

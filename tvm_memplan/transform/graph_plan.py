@@ -96,6 +96,8 @@ class GraphPlan:
             for buffer, place in zip(self.plan.problem.buffers, self.plan.placements)
             if buffer.name in self.made.homes
         }
+        for i, arena in enumerate(self.symbolic):
+            spans |= {name: (f"unbounded {i}", at, at + arena.sizes[name]) for name, at in arena.tensors.items()}
         found: dict[str, None] = {}
         for call in self.graph.calls:
             # One tensor may be several arguments, which is for whoever made the call to answer for.
@@ -156,7 +158,7 @@ def plan_graph(
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
     made, plan = _best(graph, callees, planned)
-    symbolic, left = symbolic_arenas(graph, slots)
+    symbolic, left = symbolic_arenas(graph, slots, callees)
     return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots)
 
 

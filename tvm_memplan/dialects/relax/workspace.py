@@ -14,9 +14,9 @@ A kernel is lowered for that as far as TVM's pipeline does before StorageRewrite
 sizes; the rest of the pipeline follows in the build.
 
 What is lifted: allocations that would otherwise come from the run time's workspace, in the body of a kernel or in its
-serial loops: those of a constant size of 1024 bytes or more (smaller ones live on the stack, or in registers), and those
-whose size follows from the shapes of the arguments, where every caller knows these. Left alone: what belongs to a
-parallel loop or a device launch, and kernels with functions of several devices in their module.
+serial loops: those of a constant size of 1024 bytes or more (smaller ones live on the stack, or in registers), and
+those whose size follows from the shapes of the arguments, where every caller knows these. Left alone: what belongs to
+a parallel loop or a device launch, and kernels with functions of several devices in their module.
 """
 
 from __future__ import annotations
