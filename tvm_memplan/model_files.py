@@ -72,6 +72,10 @@ def onnx_inputs(path: Path, graph: Any, shapes: Shapes) -> dict[str, Any]:
     for name in shapes:
         if name not in inputs:
             raise BadInput(f"{path}: there is no input {name!r}; the inputs are {', '.join(inputs) or 'none'}")
+        if inputs[name] and len(inputs[name]) != len(shapes[name]):
+            raise BadInput(
+                f"{path}: input {name!r} has {len(inputs[name])} dimensions, and {len(shapes[name])} are given"
+            )
     return inputs
 
 

@@ -61,6 +61,7 @@ def test_an_onnx_model_is_read(run, tmp_path):
     made = run("plan", "m.onnx", "--shape", "x=4,16")
     assert "m.onnx, planned with auto for c" in made.stdout and "arena" in made.stdout
     assert "there is no input 'z'; the inputs are x" in run("plan", "m.onnx", "--shape", "z=4", code=2).stderr
+    assert "input 'x' has 2 dimensions, and 1 are given" in run("plan", "m.onnx", "--shape", "x=4", code=2).stderr
 
 
 @pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.pt2", "m.relax", "m.json", "m.bin"])

@@ -153,7 +153,8 @@ class _Folder:
             # The model is at fault, or the evaluator does not know this form of the operator: TVM may.
             return None
         found = {name: np.asarray(value) for name, value in zip(outputs, values)}
-        return found if all(0 < value.nbytes <= _MOST for value in found.values()) else None
+        plain = all(value.dtype.kind in "biuf" and 0 < value.nbytes <= _MOST for value in found.values())
+        return found if plain else None
 
 
 def _of_shape(node: Any, dims: tuple[int, ...]) -> dict[str, Any]:

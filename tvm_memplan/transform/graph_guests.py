@@ -78,35 +78,36 @@ def moved_in(
     for i in smallest_first:
         if i in hosts:
             continue
-        others = dict(enumerate(made))
-        del others[i]
+        mine = made[i]
+        # Whether there is enough of it is the same for all in the arena.
+        raised = {k: mine.size.held_by(host.size) for k, host in enumerate(made) if k != i and _beside(host, mine)}
+        others = {k: made[k] for k, some in raised.items() if some is not None}
         leaving: list[str] = []
         chosen: set[int] = set()
-        for name in made[i].sizes:
-            for k in others:
-                with_guest = _with(others[k], name, tensors[name], alive)
+        for name in mine.sizes if others else ():
+            for k, host in others.items():
+                with_guest = _with(host, name, tensors[name], alive)
                 if with_guest is not None:
-                    others[k] = with_guest
+                    others[k] = replace(with_guest, raised=host.raised | (raised[k] or frozenset()))
                     chosen.add(k)
                     leaving.append(name)
                     break
         if not leaving:
             continue
-        staying = [name for name in made[i].sizes if name not in leaving]
-        rest = again(made[i], staying) if staying else replace(made[i], units=0, places={}, sizes={})
-        if rest.units < made[i].units:
-            made = [rest if k == i else others[k] for k in range(len(made))]
+        staying = [name for name in mine.sizes if name not in leaving]
+        rest = again(mine, staying) if staying else replace(mine, units=0, places={}, sizes={})
+        if rest.units < mine.units:
+            made = [rest if k == i else others.get(k, made[k]) for k in range(len(made))]
             hosts |= chosen
     return [draft for draft in made if draft.sizes]
 
 
+def _beside(host: Draft, guest: Draft) -> bool:
+    return bool(host.sizes) and (host.device, host.scope) == (guest.device, guest.scope)
+
+
 def _with(host: Draft, name: str, guest: Any, alive: Alive) -> Draft | None:
-    """The host with one more guest, None when it has no room or may be too small."""
-    if not host.sizes or (host.device, host.scope) != (guest.device, guest.scope):
-        return None
-    raised = guest.size.held_by(host.size)
-    if raised is None:
-        return None
+    """The host with one more guest, None when it has no room."""
     units = -(-guest.size.coefficient // host.unit)
     taken = sorted(
         (at, at + host.sizes[other])
@@ -117,7 +118,7 @@ def _with(host: Draft, name: str, guest: Any, alive: Alive) -> Draft | None:
     if start is None:
         return None
     places, sizes = {**host.places, name: start}, {**host.sizes, name: units}
-    return replace(host, places=places, sizes=sizes, raised=host.raised | raised)
+    return replace(host, places=places, sizes=sizes)
 
 
 def _gap(taken: Iterable[tuple[int, int]], units: int, end: int) -> int | None:
