@@ -91,6 +91,16 @@ def test_large_constants_and_quotients_of_negative_numbers_are_left_alone():
     assert kinds(fold_shapes(model(nodes, [1], weights), {})) == kinds(model(nodes, [1], weights))
 
 
+def test_a_range_in_fractions_is_left_alone():
+    nodes = [
+        helper.make_node("Range", ["zero", "one", "tenth"], ["r"]),
+        helper.make_node("ReduceSum", ["r"], ["s"]),
+        helper.make_node("Add", ["x", "s"], ["y"]),
+    ]
+    weights = [(name, np.float32(value)) for name, value in (("zero", 0), ("one", 1), ("tenth", 0.1))]
+    assert kinds(fold_shapes(model(nodes, [1], weights), {})) == ["Range", "ReduceSum", "Add"]
+
+
 def test_what_is_an_output_stays_computed():
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["y"], to=TensorProto.FLOAT)]
     assert kinds(fold_shapes(model(nodes, [3, 5]), {})) == ["Cast"]

@@ -128,6 +128,9 @@ class _Folder:
         if node.op_type == "Div" and any((self.known[name] < 0).any() for name in node.input):
             # Whether a quotient of integers is rounded down or to zero has been read in two ways.
             return None
+        if node.op_type == "Range" and any(float(self.known[name]) % 1 for name in node.input):
+            # With other steps than whole ones, more is rounded than once.
+            return None
         large = sum(self.known[name].nbytes for name in node.input if name)
         if large > _MOST or _size_of_result(node, self.known) > _MOST:
             return None
