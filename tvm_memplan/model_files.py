@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from tvm_memplan.errors import BadInput, MissingDependency
 
@@ -70,6 +72,10 @@ def onnx_inputs(path: Path, graph: Any, shapes: Shapes) -> dict[str, Any]:
     for name in shapes:
         if name not in inputs:
             raise BadInput(f"{path}: there is no input {name!r}; the inputs are {', '.join(inputs) or 'none'}")
+        if inputs[name] and len(inputs[name]) != len(shapes[name]):
+            raise BadInput(
+                f"{path}: input {name!r} has {len(inputs[name])} dimensions, and {len(shapes[name])} are given"
+            )
     return inputs
 
 
@@ -82,6 +88,24 @@ def tflite_model(path: Path, data: bytes, extra: str) -> Any:
     except ImportError as error:
         raise MissingDependency(f"reading TFLite models needs: pip install 'tvm-memplan[{extra}]'") from error
     return tflite.Model.GetRootAsModel(data, 0)
+
+
+def require_exported_program(path: Path, data: bytes) -> None:
+    """Raise BadInput unless this is an archive as `torch.export.save` writes it: PyTorch prints a traceback for other.
+
+    What is in it is not looked at.
+    """
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            names = {name.rpartition("/")[2] for name in archive.namelist()}
+    except BadZipFile:
+        raise BadInput(f"{path}: not saved by torch.export.save: not a ZIP archive, or a truncated one") from None
+    # The first since PyTorch 2.8, the second before.
+    if not names & {"archive_format", "serialized_exported_program.json"}:
+        raise BadInput(
+            f"{path}: holds no exported program (torch.save writes such files, too); "
+            "use torch.export.save(torch.export.export(model, inputs), path)"
+        )
 
 
 def require_saved_module(path: Path, data: bytes, keys: Collection[str]) -> None:

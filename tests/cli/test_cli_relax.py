@@ -80,9 +80,10 @@ def test_an_onnx_model_is_read(run, tmp_path):
     made = run("plan", "m.onnx", "--shape", "x=4,16")
     assert "m.onnx, planned with auto for c" in made.stdout and "arena" in made.stdout
     assert "there is no input 'z'; the inputs are x" in run("plan", "m.onnx", "--shape", "z=4", code=2).stderr
+    assert "input 'x' has 2 dimensions, and 1 are given" in run("plan", "m.onnx", "--shape", "x=4", code=2).stderr
 
 
-@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.relax", "m.json", "m.bin"])
+@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.pt2", "m.relax", "m.json", "m.bin"])
 def test_a_model_that_is_none_is_bad_input_that_names_the_file(run, tmp_path, name):
     (tmp_path / name).write_bytes(b"this is no model")
     assert name in run("check", name, "--board", "nrf52840dk", code=2).stderr

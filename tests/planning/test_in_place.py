@@ -1,5 +1,7 @@
 """A pair is found where it is safe and worth it, and nowhere else; random programs are the judge."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.planning.element_programs import agrees, random_program
@@ -9,7 +11,7 @@ from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Problem
 from tvm_memplan.planning.planners import plan
-from tvm_memplan.planning.trace import Alias, Alloc, Elements, Loop, Step, Trace
+from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Step, Trace
 
 
 def pairs(trace):
@@ -90,8 +92,30 @@ def test_a_value_that_is_needed_later_is_not_overwritten():
     assert pairs(program(copy("a", "b", j=1), live_out=("a",))) == set()
 
 
-def test_a_loop_of_unknown_length_makes_no_pair():
-    assert pairs(program(copy("a", "b", j=1), extent=None)) == set()
+def test_a_loop_of_unknown_length_is_taken_for_one_of_any_length():
+    assert pairs(program(copy("a", "b", j=1), extent=None)) == {("b", "a")}
+    behind, ahead = (Step("x", ("a",), ("b",), (touch("a", constant=c, j=1), touch("b", True, j=1))) for c in (-1, 1))
+    assert pairs(program(behind, extent=None)) == set()
+    assert pairs(program(ahead, extent=None)) == {("b", "a")}
+
+
+def without_lengths(node):
+    if isinstance(node, Loop):
+        return replace(node, extent=None, body=tuple(map(without_lengths, node.body)))
+    if isinstance(node, Branch):
+        return Branch(tuple(map(without_lengths, node.then)), tuple(map(without_lengths, node.orelse)))
+    return node
+
+
+def test_no_pair_that_asks_for_no_length_changes_what_a_random_program_reads():
+    found = 0
+    for seed in range(500):
+        trace = random_program(seed)
+        open_trace = replace(trace, body=tuple(map(without_lengths, trace.body)))
+        for pair in pairs(open_trace):
+            found += 1
+            assert all(agrees(trace, pair, chance) for chance in range(3)), (seed, pair)
+    assert found > 20, "the programs are there to have pairs"
 
 
 def test_a_buffer_with_a_second_name_makes_no_pair():

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 
 from tests.relax.running import FUSION, plans, same_bits
 
@@ -28,12 +28,25 @@ OPERATORS = (
 DATAFLOW = (relax.transform.ConvertToDataflow(min_size=1), relax.transform.DeadCodeElimination())
 
 
-def program(seed):
+#: The same for tensors of which the first dimension is open.
+OPEN_OPERATORS = (
+    relax.op.add,
+    relax.op.multiply,
+    lambda a, b: relax.op.tanh(a),
+    lambda a, b: relax.op.nn.softmax(a, axis=-1),
+    lambda a, b: relax.op.flip(a, axis=0),
+    lambda a, b: relax.op.nn.gelu(a),
+    lambda a, b: relax.op.subtract(a, relax.op.flip(b, axis=0)),
+    lambda a, b: relax.op.multiply(a, relax.op.sum(b, axis=1, keepdims=True)),
+)
+
+
+def program(seed, operators=OPERATORS, rows=SIDE):
     chosen, builder = random.Random(seed), relax.BlockBuilder()
-    values = [relax.Var(name, relax.TensorType((SIDE, SIDE), "float32")) for name in "xy"]
+    values = [relax.Var(name, relax.TensorType((rows, SIDE), "float32")) for name in "xy"]
     with builder.function("main", list(values)):
         for _ in range(chosen.randint(8, 20)):
-            made = chosen.choice(OPERATORS)(chosen.choice(values[-5:]), chosen.choice(values[-6:]))
+            made = chosen.choice(operators)(chosen.choice(values[-5:]), chosen.choice(values[-6:]))
             values.append(builder.emit(made))
         both = chosen.random() < 0.3
         builder.emit_func_output(builder.emit(relax.Tuple(values[-2:])) if both else values[-1])
@@ -50,6 +63,16 @@ def test_random_programs_compute_the_same_bits(seed):
     numbers = np.random.default_rng(seed)
     inputs = [[numbers.normal(size=(SIDE, SIDE)).astype("float32") / 2 for _ in "xy"] for _ in range(2)]
     assert same_bits(program(seed), inputs, before=fusion)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_of_open_size_compute_the_same_bits(seed):
+    made = program(seed, OPEN_OPERATORS, tirx.Var("n", "int64"))
+    numbers = np.random.default_rng(seed)
+    inputs = [[numbers.normal(size=(n, SIDE)).astype("float32") / 2 for _ in "xy"] for n in (1, 7, 40)]
+    before = (*DATAFLOW, *FUSION) if seed % 2 else ()
+    assert plans(made, before)["main"].symbolic
+    assert same_bits(made, inputs, before=before)
 
 
 def test_random_programs_share_inside_kernels():

@@ -137,23 +137,35 @@ def _coefficients(access: Access) -> dict[Round | str, int] | None:
 def _reaches(low: int, high: int, unknowns: Iterable[Unknown]) -> bool:
     """Whether some values of the unknowns add up to a number from `low` to `high`; True when that takes too long."""
     counted: dict[int, int] = {}  # coefficient, made positive -> how far its unknown goes from 0
-    unbounded: list[int] = []
+    up: list[int] = []  # coefficients of unknowns from 0 on without an end
+    down: list[int] = []
     for factor, least, most in unknowns:
         if factor == 0:
             continue
         if least > most:
             return False  # a loop that never runs
-        if least == -inf or most == inf:
-            unbounded.append(abs(factor))
+        if least == -inf and most == inf:
+            up.append(abs(factor))
+            down.append(abs(factor))
             continue
-        start = factor * int(least if factor > 0 else most)
-        low, high = low - start, high - start
-        counted[abs(factor)] = counted.get(abs(factor), 0) + int(most - least)
-    terms = sorted(counted.items(), reverse=True)
-    if unbounded:
-        step = gcd(*unbounded, *counted)
+        # Counted from the end that there is; from that of the lower products where there are two.
+        end = int(most if least == -inf or (most < inf and factor < 0) else least)
+        low, high = low - factor * end, high - factor * end
+        if least == -inf or most == inf:
+            (up if (factor > 0) == (most == inf) else down).append(abs(factor))
+        else:
+            counted[abs(factor)] = counted.get(abs(factor), 0) + int(most - least)
+    if up and down:
+        step = gcd(*up, *down, *counted)
         return low <= high // step * step
-    return _search(low, high, terms, iter(range(_MOST_TRIED)))
+    if down:
+        # Turned round, with what has two ends counted from the other one.
+        whole = sum(factor * most for factor, most in counted.items())
+        low, high, up = whole - high, whole - low, down
+    for factor in up:
+        # Nothing takes away from it again.
+        counted[factor] = counted.get(factor, 0) + max(high, 0) // factor
+    return _search(low, high, sorted(counted.items(), reverse=True), iter(range(_MOST_TRIED)))
 
 
 def _search(low: int, high: int, terms: list[tuple[int, int]], tries: Iterator[int]) -> bool:

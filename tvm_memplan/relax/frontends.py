@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
-from tvm_memplan.model_files import Shapes, model_bytes, onnx_inputs, onnx_model, require_saved_module, tflite_model
+from tvm_memplan.model_files import (
+    Shapes,
+    model_bytes,
+    onnx_inputs,
+    onnx_model,
+    require_exported_program,
+    require_saved_module,
+    tflite_model,
+)
+from tvm_memplan.relax.onnx_constants import fold_shapes
 
 
 def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
@@ -43,6 +53,7 @@ def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
     model = onnx_model(path, data, "relax")
     onnx_inputs(path, model.graph, shapes or {})
     fixed = {name: list(shape) for name, shape in (shapes or {}).items()}
+    model = fold_shapes(model, shapes or {})
     return _by_front_end(path, "ONNX", lambda: from_onnx(model, shape_dict=fixed or None))
 
 
@@ -53,17 +64,26 @@ def _read_tflite(path: Path, data: bytes) -> Any:
     return _by_front_end(path, "TFLite", lambda: from_tflite(model))
 
 
-def _read_exported(path: Path, _data: bytes) -> Any:
+def _read_exported(path: Path, data: bytes) -> Any:
+    require_exported_program(path, data)
     try:
         import torch
     except ImportError as error:
         raise MissingDependency("reading exported programs needs PyTorch: pip install torch") from error
     from tvm.relax.frontend.torch import from_exported_program
 
+    # It tells its log with a traceback what an error is to say.
+    log = logging.getLogger("torch.export")
+    was, log.disabled = log.disabled, True
     try:
         program = torch.export.load(path)
     except Exception as error:
-        raise BadInput(f"{path}: not a program saved by torch.export.save: {_last_line(error)}") from error
+        raise BadInput(
+            f"{path}: PyTorch {torch.__version__} cannot read it; is it damaged, or of another version? "
+            f"{_last_line(error)}"
+        ) from error
+    finally:
+        log.disabled = was
     return _by_front_end(path, "PyTorch", lambda: from_exported_program(program))
 
 

@@ -151,6 +151,8 @@ class GraphPlan:
     def _spans(self) -> dict[str, tuple[str, int, int]]:
         """The pool, first and last byte of everything that may share some."""
         spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
+        for i, arena in enumerate(self.symbolic):  # in units, which are the same for all that is in it
+            spans |= {name: (f"unbounded {i}", at, at + arena.sizes[name]) for name, at in arena.tensors.items()}
         return spans | {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
 
     @property
@@ -217,7 +219,7 @@ def plan_graph(
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
     made, plan = _best(graph, callees, problem, planned)
-    symbolic, left = symbolic_arenas(graph, slots)
+    symbolic, left = symbolic_arenas(graph, slots, callees)
     return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots, ends)
 
 

@@ -150,7 +150,7 @@ def graph_problem(
     bodies = {c.step: (c, callees.bodies[c.function]) for c in graph.calls if c.function in callees.bodies}
     bodies = {step: found for step, found in bodies.items() if step in inside}
     placed = {a.buffer: a for a in allocs if a.buffer in fixed}
-    body = _Body(held, extra, placed, bodies, held - graph.viewed).nodes(graph.body)
+    body = Body(held, extra, placed, bodies, held - graph.viewed).nodes(graph.body)
     trace = Trace((*allocs, *body), kept, (kept - given.keys()) | (graph.returned & held))
     liveness = live_ranges(trace)
     writers = _writers(body)
@@ -245,7 +245,7 @@ def _extra(graph: Any, callees: Callees) -> dict[int, Alloc]:
     return found
 
 
-class _Body:
+class Body:
     """The steps of a function, with only the names in `held`, and with what is needed besides.
 
     What has more places than one gets all of them when it is among `placed`. Where there is a body for a step, it
@@ -268,6 +268,7 @@ class _Body:
         self.step = 0
 
     def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
+        """What becomes of `nodes`, which follow those of earlier calls."""
         made: list[Node] = []
         for node in nodes:
             if isinstance(node, Step):
@@ -286,6 +287,7 @@ class _Body:
         return tuple(made)
 
     def inside(self, operator: str, more: tuple[str, ...]) -> tuple[Node, ...]:
+        """The body of the kernel that the current step calls, in its place."""
         call, body = self.bodies[self.step]
         arguments = [tuple(sorted(names & self.held)) for names in call.arguments]
         followed = {name: arguments[i] for i, name in body.parameters.items() if i < len(arguments)}

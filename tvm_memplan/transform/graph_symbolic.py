@@ -3,8 +3,12 @@
 ::
 
     f32[n, 64], f32[n, 256]    256 * n and 1024 * n bytes: planned like 256 and 1024 bytes, and multiplied by n
-    f32[n, 3]                  12 * n bytes: shares only with what has the very same size, in slots of 12 * n bytes
+    f32[n, 3]                  12 * n bytes: shares with what has the very same size, in slots of 12 * n bytes
                                rounded up to 64, since offsets have to be multiples of 64 whatever n is
+    f32[n], f32[n, m]          the first is a guest where the second is not needed: see `guests.py`
+
+Inside an arena an output takes the bytes of a dying input, where that is proved and saves something: sizes have the
+factor in common, so that one byte is in the same place of both whatever it is.
 
 A tensor gains from an arena only by sharing. Where none of those with a common factor share, they stay at the run
 time's, which holds each for no longer than it is needed.
@@ -13,16 +17,22 @@ time's, which holds each for no longer than it is needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.planning import planners
+from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
-from tvm_memplan.planning.model import Kind, Pool, Problem
-from tvm_memplan.planning.trace import Alloc, Branch, Node, Step, Trace
+from tvm_memplan.planning.model import Kind, Placement, Plan, Pool, Problem
+from tvm_memplan.planning.trace import Alloc, Trace
 from tvm_memplan.report.memory import LeftAlone
+from tvm_memplan.transform.graph_guests import Draft, moved_in
+from tvm_memplan.transform.graph_problem import Body, Callees
 
 _ALIGNMENT = 64
+_POOL = "units"
+_WHEN_NEEDED = "allocated when needed, freed after its last use"
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,8 @@ class SymbolicArena:
         Whether a unit (with its factor) is rounded up to a multiple of 64 bytes.
     tensors : mapping of str to int
         For each tensor, its offset in units.
-    naive : int
-        The units that the tensors would take side by side.
+    sizes : mapping of str to int
+        For each tensor, the units that it takes.
     """
 
     device: int
@@ -54,7 +64,12 @@ class SymbolicArena:
     unit: int
     rounded: bool
     tensors: Mapping[str, int]
-    naive: int
+    sizes: Mapping[str, int]
+
+    @property
+    def naive(self) -> int:
+        """The units that the tensors would take side by side."""
+        return sum(self.sizes.values())
 
     @property
     def note(self) -> str:
@@ -67,7 +82,9 @@ class SymbolicArena:
         )
 
 
-def symbolic_arenas(graph: Any, slots: bool) -> tuple[tuple[SymbolicArena, ...], tuple[LeftAlone, ...]]:
+def symbolic_arenas(
+    graph: Any, slots: bool, callees: Callees
+) -> tuple[tuple[SymbolicArena, ...], tuple[LeftAlone, ...]]:
     """Plan the tensors of unknown sizes; returns their arenas, and what stays at the run time's.
 
     Parameters
@@ -75,17 +92,20 @@ def symbolic_arenas(graph: Any, slots: bool) -> tuple[tuple[SymbolicArena, ...],
     graph : Graph
         A function as `tvm_memplan.dialects.relax.capture` reads it.
     slots : bool
-        Whether every tensor has to start at offset 0 of a storage: then only tensors of the very same size share.
+        Whether every tensor has to start at offset 0 of a storage: then only tensors of the very same size share, and
+        guests.
+    callees : Callees
+        What is known of the kernels.
     """
-    arenas: list[SymbolicArena] = []
     left: list[LeftAlone] = []
     groups: list[list[Any]] = []
     for tensor in graph.tensors.values():
         if tensor.size.bytes is not None:
             continue
-        names = ", ".join(sorted(str(v.name) for v in tensor.size.free))
         if not graph.parameters.issuperset(tensor.size.free):
-            reason = f"unbounded in {names}, which is not known when the function starts: allocated when needed"
+            reason = (
+                f"unbounded in {_names(tensor)}, which is not known when the function starts: allocated when needed"
+            )
             left.append(_left(graph, tensor, reason))
             continue
         for group in groups:
@@ -94,22 +114,29 @@ def symbolic_arenas(graph: Any, slots: bool) -> tuple[tuple[SymbolicArena, ...],
                 break
         else:
             groups.append([tensor])
-    for group in groups:
-        made = _arena(graph, group)
-        shared = made.units < made.naive
-        # What has offset 0 in a storage of its own is a storage per slot, of which nobody else has a part.
-        if shared and not slots:
-            arenas.append(made)
-        elif shared:
-            arenas.extend(_per_slot(made))
-        else:
-            for tensor in group:
-                names = ", ".join(sorted(str(v.name) for v in tensor.size.free))
-                reason = (
-                    f"unbounded in {names} and nothing to share with: allocated when needed, freed after its last use"
-                )
-                left.append(_left(graph, tensor, reason))
+    drafts = [draft for group in groups for draft in _drafts(graph, group, slots, callees)]
+    alive = {
+        buffer.name: buffer.live_ranges
+        for buffer in _problem(graph, {name: 1 for draft in drafts for name in draft.sizes}, NO_BODIES).buffers
+    }
+    arenas: list[SymbolicArena] = []
+
+    def again(draft: Draft, names: list[str]) -> Draft:
+        return _planned(graph, draft, {name: draft.sizes[name] for name in names}, callees)
+
+    for draft in moved_in(drafts, graph.tensors, alive, again):
+        if draft.shares:
+            arenas.append(_judged(graph, draft))
+            continue
+        for name in draft.sizes:
+            tensor = graph.tensors[name]
+            reason = f"unbounded in {_names(tensor)} and nothing to share with: {_WHEN_NEEDED}"
+            left.append(_left(graph, tensor, reason))
     return tuple(arenas), tuple(left)
+
+
+def _names(tensor: Any) -> str:
+    return ", ".join(sorted(str(v.name) for v in tensor.size.free))
 
 
 def _left(graph: Any, tensor: Any, reason: str) -> LeftAlone:
@@ -128,44 +155,67 @@ def _together(one: Any, other: Any, slots: bool) -> bool:
     return not slots and _aligned(one) and _aligned(other)
 
 
-def _arena(graph: Any, group: list[Any]) -> SymbolicArena:
+#: No kernel is looked into.
+NO_BODIES: Mapping[int, Any] = {}
+
+
+def _drafts(graph: Any, group: list[Any], slots: bool, callees: Callees) -> Iterable[Draft]:
     first = group[0]
-    rounded = not _aligned(first)
     same = all(tensor.size.coefficient == first.size.coefficient for tensor in group)
     unit = first.size.coefficient if same else _ALIGNMENT
-    held = {t.name: Alloc(t.name, t.size.coefficient // unit, kind=Kind.ACTIVATION) for t in group}
-    liveness = live_ranges(Trace((*held.values(), *_only(graph.body, held))))
-    problem = Problem(liveness.buffers, (Pool("units"),))
-    plan = planners.plan(problem)
-    places = {b.name: p.offset for b, p in zip(problem.buffers, plan.placements)}
-    return SymbolicArena(
-        first.device,
-        first.scope,
-        first.size.expression,
-        plan.size(),
-        unit,
-        rounded,
-        places,
-        sum(alloc.size for alloc in held.values()),
+    sizes = {tensor.name: tensor.size.coefficient // unit for tensor in group}
+    rounded = not _aligned(first)
+    empty = Draft(first.device, first.scope, first.size, 0, unit, rounded, {}, {}, frozenset(), NO_BODIES)
+    whole = _planned(graph, empty, sizes, callees)
+    if not slots:
+        return (whole,)
+    # What has offset 0 in a storage of its own is a storage per slot, of which nobody else has a part.
+    return (
+        replace(
+            whole,
+            units=1,
+            places={name: 0 for name, at in whole.places.items() if at == slot},
+            sizes={name: 1 for name, at in whole.places.items() if at == slot},
+        )
+        for slot in sorted(set(whole.places.values()))
     )
 
 
-def _per_slot(arena: SymbolicArena) -> Iterable[SymbolicArena]:
-    for slot in sorted(set(arena.tensors.values())):
-        members = {name: 0 for name, at in arena.tensors.items() if at == slot}
-        yield SymbolicArena(
-            arena.device, arena.scope, arena.factor, 1, arena.unit, arena.rounded, members, len(members)
-        )
+def _planned(graph: Any, draft: Draft, sizes: Mapping[str, int], callees: Callees) -> Draft:
+    """The arena for tensors of these sizes in units; kernels are looked into only where that makes it smaller."""
+    bodies: Mapping[int, Any] = NO_BODIES
+    plan = planners.plan(_problem(graph, sizes, bodies))
+    inside = {c.step: (c, callees.bodies[c.function]) for c in graph.calls if c.function in callees.bodies}
+    if inside:
+        small = planners.plan(_problem(graph, sizes, inside))
+        if small.size() < plan.size():
+            plan, bodies = small, inside
+    places = {buffer.name: place.offset for buffer, place in zip(plan.problem.buffers, plan.placements)}
+    return replace(draft, units=plan.size(), places=places, sizes=dict(sizes), bodies=bodies)
 
 
-def _only(nodes: Iterable[Node], held: Mapping[str, Alloc]) -> tuple[Node, ...]:
-    made: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Step):
-            reads, writes = (tuple(n for n in names if n in held) for names in (node.reads, node.writes))
-            made.append(Step(node.operator, reads, writes))
-        elif isinstance(node, Alloc):
-            made.extend([held[node.buffer]] if node.buffer in held else [])
-        elif isinstance(node, Branch):
-            made.append(Branch(_only(node.then, held), _only(node.orelse, held)))
-    return tuple(made)
+def _problem(graph: Any, sizes: Mapping[str, int], bodies: Mapping[int, Any]) -> Problem:
+    """The problem of some tensors, in units; in place only where bodies of kernels are looked into."""
+    held = {name: Alloc(name, size, kind=Kind.ACTIVATION) for name, size in sizes.items()}
+    names = frozenset(held)
+    body = Body(names, {}, held, bodies, names - graph.viewed).nodes(graph.body)
+    trace = Trace((*held.values(), *body))
+    liveness = live_ranges(trace)
+    pairs = in_place_pairs(trace, liveness) if bodies else frozenset()
+    return Problem(liveness.buffers, (Pool(_POOL),), in_place=pairs)
+
+
+def _judged(graph: Any, draft: Draft) -> SymbolicArena:
+    """The arena of a draft, if the judge lets it pass."""
+    problem = _problem(graph, draft.sizes, draft.bodies)
+    check_plan(Plan(problem, tuple(Placement(_POOL, draft.places[buffer.name]) for buffer in problem.buffers)))
+    return SymbolicArena(
+        draft.device,
+        draft.scope,
+        draft.size.raised(draft.raised),
+        draft.units,
+        draft.unit,
+        draft.rounded,
+        draft.places,
+        draft.sizes,
+    )

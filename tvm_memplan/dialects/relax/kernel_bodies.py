@@ -5,8 +5,8 @@
     add(x, y, out)       becomes        loop i (8):  step add: reads x[i], y[i], writes out[i]
 
 A kernel is lowered up to the place of StorageRewrite, its parameters are made allocations of its own, and the reader of
-TIR reads it. A parameter that is used in a way which that does not follow is *whole*: touched from the kernel's
-first step to its last.
+TIR reads it; where a parameter has an open dimension, `tvm_memplan.dialects.relax.walks` does. A parameter that is
+used in a way which that does not follow is *whole*: touched from the kernel's first step to its last.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
+from tvm_memplan.dialects.elements import constants
+from tvm_memplan.dialects.relax.walks import walked
 from tvm_memplan.dialects.relax.workspace import flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.tirx import capture
 from tvm_memplan.planning.trace import Branch, Loop, Node, Step, restricted
@@ -103,6 +105,8 @@ def _body(function: Any, name: str) -> KernelBody | None:
     rest = tvm_ffi.structural_map(
         function.body, (tirx.DeclBuffer, lambda stmt: nothing if stmt.buffer in gone else stmt)
     )
+    if any(None in constants(buffer.ty.shape) for buffer in made.values()):
+        return _walked(rest, made)
     inside = list(rest.seq) if isinstance(rest, tirx.SeqStmt) else [rest]
     probe = function.with_body(
         tirx.SeqStmt([*(tirx.AllocBuffer(buffer) for buffer in made.values()), *inside, nothing])
@@ -113,6 +117,12 @@ def _body(function: Any, name: str) -> KernelBody | None:
     names = {var: buffer for buffer, var in region.variables.items()}
     parameters = {i: names[buffer] for i, buffer in made.items() if buffer in names}
     return KernelBody(restricted(region.trace.body, set(parameters.values())), parameters) if parameters else None
+
+
+def _walked(body: Any, made: Mapping[int, Any]) -> KernelBody | None:
+    nodes, plain = walked(body, {buffer: f"{i}" for i, buffer in made.items()})
+    parameters = {i: f"{i}" for i in made if f"{i}" in plain}
+    return KernelBody(restricted(nodes, plain), parameters) if parameters else None
 
 
 def _owner(data: Any) -> Any:

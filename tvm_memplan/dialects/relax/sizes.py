@@ -13,7 +13,7 @@ otherwise it stays in the expression. A lower bound says nothing about the memor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,37 @@ class TensorSize:
             return bool(sym.Analyzer().can_prove_equal(self.expression, other.expression))
         return False
 
+    def held_by(self, host: TensorSize) -> frozenset[Any] | None:
+        """Whether the factors of `host` have no smaller product than ours, whatever the variables are.
+
+        Returns
+        -------
+        frozenset of Var or None
+            None where that is not proved; else the variables that have to be counted as 1 in `host` when they are 0:
+            ``n * m`` is no less than ``n``, unless there is no row at all.
+        """
+        rest = list(host.factors)
+        for factor in self.factors:
+            same = (i for i, theirs in enumerate(rest) if _equal(theirs, factor))
+            at = next(same, None)
+            if at is None:
+                return None
+            del rest[at]
+        raised: set[Any] = set()
+        for factor in rest:
+            if isinstance(factor, ir.Var):
+                # What is 0 in ours, too, leaves nothing to hold.
+                raised |= set() if any(factor.same_as(mine) for mine in self.factors) else {factor}
+            elif not _at_least_one(factor):
+                return None
+        return frozenset(raised)
+
+    def raised(self, variables: Container[Any]) -> Any:
+        """The product of the factors, where some variables count as 1 at least."""
+        one = tirx.IntImm("int64", 1)
+        changed = (tirx.Max(f, one) if isinstance(f, ir.Var) and f in variables else f for f in self.factors)
+        return TensorSize(1, tuple(changed)).expression
+
     @property
     def free(self) -> tuple[Any, ...]:
         """The variables without a bound, each once."""
@@ -112,7 +143,7 @@ def measure(shape: Sequence[Any], dtype: Any, bounds: Mapping[Any, int], tensor:
         else:
             constant, rest = _split(analyzer.simplify(dim))
             coefficient *= constant
-            factors.append(rest)
+            factors += rest
     factors.sort(key=str)
     return TensorSize(coefficient, tuple(factors), tuple(at_bound))
 
@@ -133,17 +164,28 @@ def _analyzer(bounds: Mapping[Any, int]) -> Any:
     return analyzer
 
 
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one.same_as(other) or sym.Analyzer().can_prove_equal(one, other))
+
+
+def _at_least_one(factor: Any) -> bool:
+    analyzer = _analyzer(dict.fromkeys(variables(factor), 2**40))
+    return int(analyzer.const_int_bound(factor).min_value) >= 1
+
+
 def _most(dim: Any, analyzer: Any) -> int | None:
     most = int(analyzer.const_int_bound(dim).max_value)
     return most if most < _UNBOUNDED else None
 
 
-def _split(dim: Any) -> tuple[int, Any]:
-    """A dimension as a constant times the rest."""
-    if isinstance(dim, tirx.Mul) and isinstance(dim.b, tirx.IntImm) and int(dim.b) > 0:
-        constant, rest = _split(dim.a)
-        return constant * int(dim.b), rest
-    return 1, dim
+def _split(dim: Any) -> tuple[int, list[Any]]:
+    """A dimension as a constant times other factors."""
+    if isinstance(dim, tirx.IntImm) and int(dim) > 0:
+        return int(dim), []
+    if isinstance(dim, tirx.Mul):
+        (one, left), (other, right) = _split(dim.a), _split(dim.b)
+        return one * other, left + right
+    return 1, [dim]
 
 
 def rounded_up(expression: Any, alignment: int) -> Any:

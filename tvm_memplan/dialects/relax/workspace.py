@@ -13,14 +13,15 @@ So whoever plans the tensors between kernels plans the scratch with them, and on
 A kernel is lowered for that as far as TVM's pipeline does before StorageRewrite, when allocations have their final
 sizes; the rest of the pipeline follows in the build.
 
-What is lifted: allocations of a constant size that would otherwise come from the run time's workspace (1024 bytes or
-more; smaller ones live on the stack, or in registers), in the body of a kernel or in its serial loops. Left alone: what
-belongs to a parallel loop or a device launch, and kernels with functions of several devices in their module.
+What is lifted: allocations that would otherwise come from the run time's workspace, in the body of a kernel or in its
+serial loops: those of a constant size of 1024 bytes or more (smaller ones live on the stack, or in registers), and
+those whose size follows from the shapes of the arguments, where every caller knows these. Left alone: what belongs to
+a parallel loop or a device launch, and kernels with functions of several devices in their module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +29,13 @@ import tvm
 import tvm_ffi
 from tvm import ir, relax, tirx
 from tvm.relax.expr import _update_type
+from tvm.tirx.buffer import is_buffer_var
 
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import constants, element_bytes
 from tvm_memplan.dialects.relax.bindings import BindingRewriter
 from tvm_memplan.dialects.tirx import before_storage_rewrite
+from tvm_memplan.dialects.tirx.arithmetic import variables
 
 #: From so many bytes on TVM takes a constant allocation from the run time's workspace; what is smaller is on the stack.
 SMALLEST = 1024
@@ -42,10 +45,11 @@ _CPU = frozenset({"llvm", "c"})
 
 @dataclass(frozen=True)
 class _Lifted:
-    """A kernel with its scratch as further parameters, and what each of those is."""
+    """A kernel with its scratch as further parameters, what each of those is, and how many there were before."""
 
     function: Any
     scratch: tuple[Any, ...]
+    before: int
 
 
 def lift_workspace(module: Any) -> Any:
@@ -58,7 +62,7 @@ def lift_workspace(module: Any) -> Any:
     kernels = kernels_of(module)
     called = _only_called(module, set(kernels))
     flat = flattened({name: kernels[name] for name in sorted(called)})
-    lifted = {name: made for name, f in flat.items() if (made := _lifted(f)) is not None}
+    lifted = {name: made for name, f in flat.items() if (made := _lifted(f, called[name])) is not None}
     if not lifted:
         return module
     return _with_lifted(module, lifted)
@@ -88,14 +92,14 @@ def _is_kernel(function: Any) -> bool:
     return attribute(function, "tirx.is_host_func") is None and attribute(function, "target") is None
 
 
-def _only_called(module: Any, names: set[str]) -> set[str]:
-    """Those functions that Relax functions call and that nobody refers to in any other way."""
-    called: set[str] = set()
+def _only_called(module: Any, names: set[str]) -> dict[str, list[Any]]:
+    """The calls of those functions that Relax functions call and that nobody refers to in any other way."""
+    called: dict[str, list[Any]] = {}
     other: set[str] = set()
 
     def call(node: Any) -> None:
         if isinstance(node.op, ir.GlobalVar):
-            called.add(str(node.op.name_hint))
+            called.setdefault(str(node.op.name_hint), []).append(node)
         for argument in node.args:
             if isinstance(argument, ir.GlobalVar):
                 other.add(str(argument.name_hint))
@@ -105,11 +109,11 @@ def _only_called(module: Any, names: set[str]) -> set[str]:
             tvm_ffi.structural_walk(function.body, (ir.Call, call))
         else:
             tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: other.add(str(var.name_hint))))
-    return (called & names) - other
+    return {name: calls for name, calls in called.items() if name in names and name not in other}
 
 
-def _lifted(function: Any) -> _Lifted | None:
-    finder = _Finder()
+def _lifted(function: Any, calls: Sequence[Any]) -> _Lifted | None:
+    finder = _Finder(frozenset.intersection(*(frozenset(_meaning(function.params, call.args)) for call in calls)))
     finder.look(function.body)
     if not finder.found:
         return None
@@ -122,13 +126,30 @@ def _lifted(function: Any) -> _Lifted | None:
     body = tvm_ffi.structural_map(function.body, (tirx.AllocBuffer, allocation))
     body = tirx.transform.RemoveNoOp()(tvm.IRModule({"kernel": function.with_body(body)}))["kernel"].body
     made = tirx.PrimFunc([*function.params, *finder.found], body, function.ret_type, function.attrs, function.span)
-    return _Lifted(made, tuple(finder.found))
+    return _Lifted(made, tuple(finder.found), len(function.params))
+
+
+def _meaning(params: Sequence[Any], arguments: Sequence[Any]) -> dict[Any, Any]:
+    """What the variables in the shapes of a kernel's parameters are for its caller, as far as the caller knows."""
+    found: dict[Any, Any] = {}
+    for param, argument in zip(params, arguments):
+        kind = argument.ty
+        shape = kind.shape if isinstance(kind, relax.TensorType) and is_buffer_var(param) else None
+        if isinstance(shape, relax.ShapeExpr) and len(shape) == len(param.ty.shape):
+            for dim, value in zip(param.ty.shape, shape):
+                if isinstance(dim, ir.Var):
+                    found.setdefault(dim, value)
+    return found
 
 
 class _Finder:
-    """Finds the allocations that can be lifted: one each, and none inside what runs many times at once."""
+    """Finds the allocations that can be lifted: one each, and none inside what runs many times at once.
 
-    def __init__(self) -> None:
+    `known` are the variables of sizes that all callers know.
+    """
+
+    def __init__(self, known: Container[Any]) -> None:
+        self.known = known
         self.found: dict[Any, None] = {}
         self.seen: set[Any] = set()
 
@@ -145,20 +166,22 @@ class _Finder:
         elif isinstance(stmt, tirx.AllocBuffer):
             if stmt.buffer in self.seen:
                 self.found.pop(stmt.buffer, None)
-            elif _size(stmt) >= SMALLEST:
+            elif self.fits(stmt):
                 self.found[stmt.buffer] = None
             self.seen.add(stmt.buffer)
 
-
-def _size(stmt: Any) -> int:
-    """Bytes of an allocation that can be lifted, 0 for any other."""
-    kind = stmt.buffer.ty
-    dtype = str(kind.dtype.dtype)
-    extents = constants(kind.shape)
-    plain = (kind.storage_scope or "global") == "global" and not kind.strides and len(extents) == 1
-    if not plain or extents[0] is None or "x" in dtype or dtype.startswith(("bfloat", "float8")):
-        return 0
-    return extents[0] * (element_bytes(dtype) or 0)
+    def fits(self, stmt: Any) -> bool:
+        """Whether an allocation can be lifted, and is worth it."""
+        kind = stmt.buffer.ty
+        dtype = str(kind.dtype.dtype)
+        plain = (kind.storage_scope or "global") == "global" and not kind.strides and len(kind.shape) == 1
+        size = element_bytes(dtype)
+        if not plain or size is None or "x" in dtype or dtype.startswith(("bfloat", "float8")):
+            return False
+        (extent,) = constants(kind.shape)
+        if extent is None:
+            return all(var in self.known for var in variables(kind.shape[0]))
+        return extent * size >= SMALLEST
 
 
 def _with_lifted(module: Any, lifted: Mapping[str, _Lifted]) -> Any:
@@ -195,14 +218,22 @@ class _Writer(BindingRewriter):
         name = str(value.op.name_hint) if isinstance(value, ir.Call) and isinstance(value.op, ir.GlobalVar) else ""
         if name not in self.lifted:
             return [binding]
-        before = [self.allocation(name, buffer) for buffer in self.lifted[name].scratch]
+        made = self.lifted[name]
+        meaning = _meaning(made.function.params[: made.before], value.args)
+        before = [self.allocation(name, buffer, meaning) for buffer in made.scratch]
         arguments = [*value.args, *(b.var for b in before)]
         call = self.builder.normalize(ir.Call(self.variables[name], arguments, value.attrs, value.ty_args, value.span))
         return [*before, relax.VarBinding(binding.var, call, binding.span)]
 
-    def allocation(self, kernel: str, buffer: Any) -> Any:
+    def allocation(self, kernel: str, buffer: Any, meaning: Mapping[Any, Any]) -> Any:
         dtype = str(buffer.ty.dtype.dtype)
-        shape = relax.ShapeExpr([int(extent) for extent in buffer.ty.shape])
+        extents = [
+            int(extent)
+            if isinstance(extent, tirx.IntImm)
+            else tvm_ffi.structural_map(extent, (ir.Var, lambda var: meaning.get(var, var)))
+            for extent in buffer.ty.shape
+        ]
+        shape = relax.ShapeExpr(extents)
         call = relax.op.builtin.alloc_tensor(shape, dtype, 0, "global")
         call = self.builder.normalize(call)
         return relax.VarBinding(ir.Var(f"{kernel}_{buffer.name}", call.ty), call)
