@@ -4,6 +4,7 @@ import random
 
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Pool, Problem, View
 from tvm_memplan.report import LeftAlone, memory_report
+from tvm_memplan.report.origin import Origin
 
 EVIL = "</script><img src=x onerror=alert(1)>&quot;'\"<!--\u2028"
 
@@ -31,7 +32,7 @@ def everything():
         model="a small net",
         target="c",
         left_alone=(LeftAlone("odd", "main", "shared", None, "unknown scope"),),
-        tensors={"conv.out": ((1, 8, 16, 16), "float32")},
+        origins={"conv.out": Origin((1, 8, 16, 16), "float32")},
     )
 
 
@@ -41,7 +42,9 @@ def evil():
     problem = Problem(buffers, (Pool(EVIL),), views=(View(EVIL + "view", 0, 0, 4),))
     plan = Plan(problem, (Placement(EVIL, 0), Placement(EVIL, 64)), EVIL)
     left = LeftAlone(EVIL, EVIL, EVIL, 1, EVIL)
-    return memory_report(plan, (EVIL,) * 3, EVIL, EVIL, (left,), (EVIL,), {EVIL: ((1,), EVIL)})
+    return memory_report(
+        plan, (EVIL,) * 3, EVIL, EVIL, (left,), (EVIL,), {EVIL: Origin((1,), EVIL, EVIL, (EVIL,), EVIL)}, (EVIL,) * 3
+    )
 
 
 def many(count=5000):

@@ -112,15 +112,20 @@ class Model:
         """What is to be planned, with pools that have no limit."""
         return self._problem
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call the buffers, by their names."""
+        return {row.name: row.title for row in self._made.report.allocations}
+
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.spill import plan_pools, spill_notes
         from tvm_memplan.report.build import memory_report
 
         made: Plan = plan_pools(_with_pools(self._problem, pools), self._made.traffic, planner, time_limit)
-        known = self._made.report
+        known, names = self._made.report, (self._made.origins, self._made.step_layers)
         notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
-        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
+        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes, *names)
 
 
 def _with_pools(problem: Problem, pools: BoardPools) -> Problem:

@@ -48,9 +48,13 @@ def run(options: argparse.Namespace) -> int:
 
     if not problem_file:
         require_file(options.file)
-    problem = read_problem(options.file) if problem_file else Model(options.file, options.target, {}).problem
+    model = None if problem_file else Model(options.file, options.target, {})
+    problem = read_problem(options.file) if model is None else model.problem
+    titles = {} if model is None else model.titles
     with progress(f"trying what would make the plan of {options.file} smaller"):
-        advice = suggest(problem, planner=options.planner, time_limit=options.time_limit, longer=options.longer)
+        advice = suggest(
+            problem, planner=options.planner, time_limit=options.time_limit, longer=options.longer, titles=titles
+        )
     if options.json:
         write_file(options.json, json.dumps(advice_fields(advice), indent=1) + "\n")
     print(advice_text(advice, Path(options.file).name), end="")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tvm_memplan.budget import chosen_pools
+from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.plan_model import USUAL, Line
 from tvm_memplan.report.memory import MemoryReport
@@ -55,7 +56,7 @@ def build(
         target, planner, chosen_pools(pools, weight_pools, board, reserve, USUAL), bounds, fused, lift, in_place
     )
     executable = relax.build(
-        mod,
+        relax_dialect().with_sources(mod),
         line.target,
         params=dict(params or {}),
         relax_pipeline=line.passes,

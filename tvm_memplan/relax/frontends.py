@@ -9,6 +9,7 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput, MissingDependency, UnsupportedIR
 from tvm_memplan.model_files import Shapes, model_bytes, onnx_inputs, onnx_model, require_saved_module, tflite_model
+from tvm_memplan.relax.layers import read_exported, read_onnx, read_tflite
 
 
 def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
@@ -38,19 +39,15 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
 
 
 def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
-    from tvm.relax.frontend.onnx import from_onnx
-
     model = onnx_model(path, data, "relax")
     onnx_inputs(path, model.graph, shapes or {})
     fixed = {name: list(shape) for name, shape in (shapes or {}).items()}
-    return _by_front_end(path, "ONNX", lambda: from_onnx(model, shape_dict=fixed or None))
+    return _by_front_end(path, "ONNX", lambda: read_onnx(model, shape_dict=fixed or None))
 
 
 def _read_tflite(path: Path, data: bytes) -> Any:
     model = tflite_model(path, data, "relax")
-    from tvm.relax.frontend.tflite import from_tflite
-
-    return _by_front_end(path, "TFLite", lambda: from_tflite(model))
+    return _by_front_end(path, "TFLite", lambda: read_tflite(model))
 
 
 def _read_exported(path: Path, _data: bytes) -> Any:
@@ -58,13 +55,11 @@ def _read_exported(path: Path, _data: bytes) -> Any:
         import torch
     except ImportError as error:
         raise MissingDependency("reading exported programs needs PyTorch: pip install torch") from error
-    from tvm.relax.frontend.torch import from_exported_program
-
     try:
         program = torch.export.load(path)
     except Exception as error:
         raise BadInput(f"{path}: not a program saved by torch.export.save: {_last_line(error)}") from error
-    return _by_front_end(path, "PyTorch", lambda: from_exported_program(program))
+    return _by_front_end(path, "PyTorch", lambda: read_exported(program))
 
 
 def _read_json(path: Path, data: bytes) -> Any:

@@ -113,7 +113,11 @@ class GraphPlan:
     def report(self, target: str = "", notes: Sequence[str] = ()) -> MemoryReport:
         """The figures."""
         told = (*notes, *(arena.note for arena in self.symbolic))
-        return memory_report(self.plan, self.made.steps, self.graph.function, target, self.left_alone, told)
+        steps, layers = self.made.steps, self.graph.layers
+        step_layers = tuple(layers.get(step, "") for step in steps) if layers else ()
+        return memory_report(
+            self.plan, steps, self.graph.function, target, self.left_alone, told, self.graph.origins, step_layers
+        )
 
 
 def plan_graph(

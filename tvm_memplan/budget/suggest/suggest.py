@@ -11,7 +11,9 @@ Weights are not counted, and capacities are not in the way: the question is how 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tvm_memplan.budget.suggest.changes import CHANGES, peak_of
 from tvm_memplan.budget.suggest.subproblem import of_activations
@@ -52,7 +54,14 @@ class Advice:
     in_vain: tuple[str, ...]
 
 
-def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0, longer: float = 10.0) -> Advice:
+def suggest(
+    problem: Problem,
+    *,
+    planner: str = "auto",
+    time_limit: float = 3.0,
+    longer: float = 10.0,
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> Advice:
     """Try what could make the plan of a problem smaller.
 
     Parameters
@@ -65,6 +74,8 @@ def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0,
         Seconds for each plan.
     longer : float
         Seconds for the one long search, which is made only where the plan is above its bound.
+    titles : mapping of str to str
+        What people call the buffers, by name, such as `Allocation.title`.
     """
     asked = of_activations(problem)
     if not asked.buffers:
@@ -78,7 +89,7 @@ def suggest(problem: Problem, *, planner: str = "auto", time_limit: float = 3.0,
     in_vain: list[str] = []
     for kind, changes in CHANGES.items():
         made = []
-        for change in changes(asked):
+        for change in changes(asked, titles):
             gain = peak - peak_of(change.problem)
             if gain > 0 and now <= peak:
                 gain = min(gain, now - planned(change.problem))

@@ -5,6 +5,7 @@ from tvm_memplan.dialects.relax.devices import needs_slots
 from tvm_memplan.dialects.relax.functions import recursive_functions, relax_functions
 from tvm_memplan.dialects.relax.graph import Graph, KernelCall, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
+from tvm_memplan.dialects.relax.layers import Noted, with_layers, with_sources
 from tvm_memplan.dialects.relax.passes import module_pass, with_functions, without_noalias
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
 from tvm_memplan.dialects.relax.rewrite import Spot, Storage, call_of, check_function, rewrite
@@ -18,6 +19,7 @@ __all__ = [
     "KernelBody",
     "KernelCall",
     "KernelScratch",
+    "Noted",
     "Spot",
     "Storage",
     "Tensor",
@@ -36,5 +38,7 @@ __all__ = [
     "shape_variables",
     "standard_pipeline",
     "with_functions",
+    "with_layers",
+    "with_sources",
     "without_noalias",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tvm_memplan.dialects.relax.sizes import TensorSize
 from tvm_memplan.planning.trace import Alloc, Node
 from tvm_memplan.report.memory import LeftAlone
+from tvm_memplan.report.origin import Origin
 
 #: Scopes of a `Trace` for what is not in an arena: inputs, outputs and weights; what others allocate at run time.
 CALLER, RUN_TIME = "caller", "run time"
@@ -80,6 +81,10 @@ class Graph:
         The upper bounds that it was read with.
     viewed : frozenset of str
         What may have a view that begins elsewhere than at its start.
+    origins : mapping of str to Origin
+        What is known of the tensors, by the names of what holds them.
+    layers : mapping of str to str
+        The layer that a step computes, or a part of, by the step's operator, as far as it is known.
     """
 
     function: str
@@ -93,3 +98,5 @@ class Graph:
     parameters: frozenset[Any]
     bounds: Mapping[Any, int]
     viewed: frozenset[str]
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    layers: Mapping[str, str] = field(default_factory=dict)

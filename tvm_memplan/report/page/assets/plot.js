@@ -290,10 +290,11 @@ class Plot {
   drawLabel({ buffer, left, right, top, bottom }) {
     const { context } = this;
     const [width, height] = [right - left, bottom - top];
-    const name = this.clip(buffer.name, width - 8);
-    const upright = name === "" || (name !== buffer.name && height > 2 * width);
+    const whole = label(buffer);
+    const name = this.clip(whole, width - 8);
+    const upright = name === "" || (name !== whole && height > 2 * width);
     const [along, across] = upright ? [height, width] : [width, height];
-    const text = upright ? this.clip(buffer.name, along - 8) : name;
+    const text = upright ? this.clip(whole, along - 8) : name;
     if (!text || across < 15) return;
     const size = round(buffer.size);
     const two = across >= 32 && context.measureText(size).width <= along - 8;
