@@ -36,6 +36,19 @@ def everything():
     )
 
 
+def layers(count=5):
+    """A chain of layers whose names a compiler forgot, and the workspace of the fourth."""
+    names = [f"model/conv_{i}/Relu;model/conv_{i}/bias" for i in range(count)]
+    rows = [Buffer(f"sid_{i}", 1024, (LiveRange(i, i + 2),), operator=f"fused_conv_{i}") for i in range(count)]
+    rows.append(Buffer("fused_conv_3.pad", 512, (LiveRange(3, 4),), kind=Kind.WORKSPACE, operator="fused_conv_3"))
+    origins = {f"sid_{i}": Origin((1, 8, 8, 16), "int8", name, (name,), f"net.py:{i}") for i, name in enumerate(names)}
+    origins["fused_conv_3.pad"] = Origin((512,), "int8", "", (names[3],), "net.py:3")
+    places = (*(Placement("arena", 1024 * (i % 2)) for i in range(count)), Placement("arena", 2048))
+    steps = [f"fused_conv_{i}" for i in range(count)] + ["end"]
+    plan = Plan(Problem(tuple(rows)), places, "by hand")
+    return memory_report(plan, steps, "layers", origins=origins, step_layers=(*names, ""))
+
+
 def evil():
     """Names that would be markup, wherever a name can stand."""
     buffers = (Buffer(EVIL, 64, (LiveRange(0, 2),), operator=EVIL), Buffer("b", 64, (LiveRange(1, 3),)))
