@@ -30,13 +30,9 @@ _PLAIN = frozenset({"cast", "layout_transform"})
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer: its name in the model, and where it was written (``file:line``); either may be empty.
-
-    `index` is its place in the model's order.
-    """
+    """A layer: its name in the model, and its place in the model's order."""
 
     name: str
-    source: str
     index: int
 
 
@@ -126,7 +122,7 @@ class LayerTracker:
             told = _told(call)
             # A layer's own tensor is the one that no call of the same layer reads.
             if told is not None and all(_told(user) != told for user in users.get(call, [])):
-                self._add(ids[call], Layer(*told, index))
+                self._add(ids[call], Layer(told, index))
 
     def _add(self, value: int, layer: Layer) -> None:
         known = self.layers.setdefault(value, [])
@@ -404,8 +400,11 @@ def _named_apart(main: Any) -> bool:
     return len(set(names)) == len(names)
 
 
-def _told(node: Any) -> tuple[str, str] | None:
-    """What the span of a call says: the name of a layer, or the place in a text."""
+def _told(node: Any) -> str | None:
+    """The layer that the span of a call names.
+
+    Spans with lines are left out: they are those of Relay's parser, which is one line off for most expressions.
+    """
     import tvm
 
     span = getattr(node, "span", None)
@@ -413,8 +412,7 @@ def _told(node: Any) -> tuple[str, str] | None:
         span = span.spans[-1] if span.spans else None
     if not isinstance(span, tvm.ir.Span):
         return None
-    name, line = str(span.source_name.name), int(span.line)
-    return ("", f"{name}:{line}") if line > 0 else (name, "") if name else None
+    return str(span.source_name.name) or None if int(span.line) <= 0 else None
 
 
 def _undressed(expr: Any) -> Any:

@@ -26,9 +26,7 @@ def program_origins(program: Program, layers: Sequence[CallLayers]) -> dict[str,
         for name in call.writes - written:
             told = origins.get(name, Origin())
             own = found.result if len(call.writes) == 1 and kinds.get(name) is not Kind.INPUT else None
-            origins[name] = replace(
-                told, layer=own.name if own else "", layers=_names(found.inside), source=_source(own, found.inside)
-            )
+            origins[name] = replace(told, layer=own.name if own else "", layers=_names(found.inside))
         written |= call.writes
         for name in call.buffers:
             if kinds.get(name, Kind.WORKSPACE) is Kind.WORKSPACE or kinds.get(name) is Kind.WEIGHTS:
@@ -37,7 +35,7 @@ def program_origins(program: Program, layers: Sequence[CallLayers]) -> dict[str,
         if known and name not in written:
             in_order = sorted(known, key=lambda layer: layer.index)
             told = origins.get(name, Origin())
-            origins[name] = replace(told, layers=_names(in_order), source=_source(None, in_order))
+            origins[name] = replace(told, layers=_names(in_order))
     return origins
 
 
@@ -51,10 +49,4 @@ def program_step_layers(program: Program, layers: Sequence[CallLayers]) -> tuple
 
 
 def _names(layers: Sequence[Layer]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(layer.name for layer in layers if layer.name))
-
-
-def _source(own: Layer | None, layers: Sequence[Layer]) -> str:
-    """Where the tensor's own layer was written, or else the last that there is."""
-    told = [layer.source for layer in (*layers, *([own] if own else ())) if layer.source]
-    return told[-1] if told else ""
+    return tuple(dict.fromkeys(layer.name for layer in layers))

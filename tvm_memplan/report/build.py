@@ -67,8 +67,10 @@ def memory_report(
             )
     taken = [(d, s) for d, s in sorted(problem.in_place) if plan.placements[d] == plan.placements[s]]
     taken = [(d, s) for d, s in taken if problem.buffers[d].alive_with(problem.buffers[s])]
+    named = (origin.layer for origin in origins.values() if origin.layer)
+    short = short_names([*named, *(layer for layer in step_layers if layer)])
     if taken:
-        first, second = (problem.buffers[i].name for i in taken[0])
+        first, second = (_called(problem.buffers[i].name, origins, short) for i in taken[0])
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         remarks.append(f"in place, on the bytes of a dying input: {first!r} over {second!r}{more}")
     remarks += _view_notes(plan)
@@ -79,8 +81,6 @@ def memory_report(
     aliases: list[list[Alias]] = [[] for _ in problem.buffers]
     for view in problem.views:
         aliases[view.root].append(Alias(view.name, view.offset, view.size))
-    named = (origin.layer for origin in origins.values() if origin.layer)
-    short = short_names([*named, *(layer for layer in step_layers if layer)])
     rows = [
         Allocation(
             buffer.name,
@@ -110,6 +110,11 @@ def memory_report(
         tuple(remarks),
         tuple(short.get(layer, layer) for layer in step_layers),
     )
+
+
+def _called(name: str, origins: Mapping[str, Origin], short: Mapping[str, str]) -> str:
+    layer = origins[name].layer if name in origins else ""
+    return short.get(layer, name)
 
 
 def _with_origin(row: Allocation, origin: Origin, short: Mapping[str, str]) -> Allocation:

@@ -164,11 +164,13 @@ class MemoryReport:
     notes: tuple[str, ...] = ()
     step_layers: tuple[str, ...] = ()
 
-    def at(self, step: int, operator: str = "") -> str:
-        """What happens at a step, for people: the layer, and the operator that computes it."""
+    def at(self, step: int, operator: str = "", room: int | None = None) -> str:
+        """What happens at a step, for people: the layer, and the operator that computes it if `room` is enough."""
         layer = self.step_layers[step] if step < len(self.step_layers) else ""
         operator = operator or (self.steps[step] if step < len(self.steps) else "")
-        return f"{layer} ({operator})" if layer and operator and layer != operator else layer or operator
+        both = f"{layer} ({operator})"
+        fits = room is None or len(both) <= room
+        return both if fits and layer and operator and layer != operator else layer or operator
 
     def pool(self, name: str) -> PoolFigures:
         """The figures of the pool called `name`; KeyError when it holds nothing."""

@@ -87,9 +87,10 @@ def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
     peak = figures.peak
     assert peak is not None
     where = f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}"
-    doing = report.at(peak.step, peak.operator)
+    room = max(20, WIDTH - len(where) - 2)
+    doing = report.at(peak.step, peak.operator, room)
     if doing:
-        where += f", {shorten(doing, max(20, WIDTH - len(where) - 2))}"
+        where += f", {shorten(doing, room)}"
     yield shorten(where, WIDTH)
     by_name = {row.name: row for row in report.allocations}
     held = [by_name[name] for name in peak.holders if name in by_name]

@@ -30,7 +30,7 @@ def peak(report: MemoryReport, figures: PoolFigures | None) -> str:
     """Say where the peak of a pool is."""
     if figures is None or figures.peak is None:
         return "nowhere in particular"
-    doing = report.at(figures.peak.step, figures.peak.operator)
+    doing = report.at(figures.peak.step, figures.peak.operator, 60)
     return f"step {figures.peak.step}" + (f", {doing}" if doing else "")
 
 

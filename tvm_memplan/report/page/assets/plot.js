@@ -273,7 +273,9 @@ class Plot {
           context.strokeStyle = colour.edge;
           context.strokeRect(x0 + 0.5, y0 + 0.5, width - 1, height - 1);
         }
-        const left = Math.max(x0, this.left), right = Math.min(x1, this.right);
+        // A label ends where the bytes are taken over in place: there the taker's own begins.
+        const until = buffer.takenFrom > a ? Math.min(x1, this.x(buffer.takenFrom)) : x1;
+        const left = Math.max(x0, this.left), right = Math.min(until, this.right);
         const top = Math.max(y0, this.top), bottom = Math.min(y1, this.bottom);
         if (!faded && Math.min(right - left, bottom - top) >= 15 && Math.max(right - left, bottom - top) > 34) labels.push({ buffer, left, right, top, bottom });
       }
@@ -291,10 +293,10 @@ class Plot {
     const { context } = this;
     const [width, height] = [right - left, bottom - top];
     const whole = label(buffer);
-    const name = this.clip(whole, width - 8);
+    const name = this.fit(whole, width - 8);
     const upright = name === "" || (name !== whole && height > 2 * width);
     const [along, across] = upright ? [height, width] : [width, height];
-    const text = upright ? this.clip(whole, along - 8) : name;
+    const text = upright ? this.fit(whole, along - 8) : name;
     if (!text || across < 15) return;
     const size = round(buffer.size);
     const two = across >= 32 && context.measureText(size).width <= along - 8;
@@ -304,6 +306,16 @@ class Plot {
     context.fillText(text, 0, two ? -7 : 0);
     if (two) context.fillText(size, 0, 8);
     context.restore();
+  }
+
+  // Of a name like a path the last parts say most; the very last, often the operator, too little.
+  fit(text, room) {
+    const parts = text.includes(" ") ? [text] : text.split("/");
+    for (let from = 0; from < Math.max(1, parts.length - 1); from++) {
+      const shorter = from ? `…/${parts.slice(from).join("/")}` : text;
+      if (this.context.measureText(shorter).width <= room) return shorter;
+    }
+    return this.clip(text, room);
   }
 
   // Names are cut in the middle, since they differ at either end.

@@ -24,6 +24,12 @@ const buffers = report.buffers.map((row, index) => ({
     .join("\n").toLowerCase(),
 }));
 
+// From which step on another buffer has the bytes of one that is still alive.
+for (const buffer of buffers) {
+  const source = buffers[buffer.inPlaceOf];
+  if (source && buffer.spans.length) source.takenFrom = Math.min(source.takenFrom ?? Infinity, buffer.spans[0][0]);
+}
+
 const pools = report.pools.map((pool, index) => {
   const own = buffers.filter((buffer) => buffer.pool === index);
   return { ...pool, index, buffers: own, timeless: own.filter((buffer) => !buffer.spans.length) };
