@@ -6,11 +6,13 @@ import pytest
 
 pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
+import tvm
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
 from tests.onnx_models import convolutions
+from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relax import plan, read_model
 
@@ -45,15 +47,30 @@ def test_variables_are_names_and_lines_are_sources():
     assert counted.layer == "" and int(counted.source.rpartition(":")[2]) == lines[0] + 1
 
 
-def test_names_do_not_change_what_is_built():
+@I.ir_module
+class Branching:
+    @R.function
+    def main(x: R.Tensor((2, 8), "float32"), which: R.Tensor((), "bool")) -> R.Tensor((2, 8), "float32"):
+        other = R.logical_not(which)
+        before = R.tanh(x)
+        if other:
+            inner = R.exp(before)
+            y = R.add(inner, before)
+        else:
+            y = R.sigmoid(before)
+        after = R.add(y, before)
+        return after
+
+
+@pytest.mark.parametrize("module", [Written, Branching])
+def test_names_do_not_change_what_is_built(module):
     """The same functions, but for the names of variables."""
-    from tvm_memplan.dialects.line import relax_dialect
-
-    changed = relax_dialect().with_sources(Written)
-    import tvm
-
-    tvm.ir.assert_structural_equal(changed, Written)
+    changed = relax_dialect().with_sources(module)
+    assert not changed.same_as(module)
+    tvm.ir.assert_structural_equal(changed, module)
     relax.analysis.well_formed(changed)  # raises where it is not
+    rows = named(plan(module).report)
+    assert {"first", "wide"} <= rows.keys() or {"before", "other"} <= rows.keys()
 
 
 @pytest.mark.parametrize("kind", ["Relu", "Tanh"])

@@ -3,7 +3,7 @@
 TVM's front ends note the name of each layer as the span of the calls that they make of it, and the first passes of a
 build lose them. So the layers are followed from pass to pass, by what is computed and never by position or size:
 
-- an expression is known by what it computes of which inputs and constants (`_Values`): the same operators with the same
+- an expression is known by what it computes of which inputs and constants (`Values`): the same operators with the same
   attributes on the same operands are the same value, before a pass and after it, in one operator or in several;
 - a pass that rewrites calls is run a second time, on a function that returns all layers. What it makes of each is what
   that layer is from now on, and it is found again in the build where the same value is computed;
@@ -14,18 +14,16 @@ Where a value is not found again, its name is lost: a tensor without a name is b
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import is_dataflow
+from tvm_memplan.dialects.relay_operators import in_order, is_dataflow, parts_of
+from tvm_memplan.dialects.relay_values import PLAIN, Values, side_by_side
 
 #: Operators whose result is their input in another shape: bytes that the layer before has a name for. A probe that
 #: returned them would keep simplifications from their readers.
 _VIEWS = frozenset({"reshape", "squeeze", "expand_dims", "nn.batch_flatten"})
-#: Operators that change how a value is written down and not what it is.
-_PLAIN = frozenset({"cast", "layout_transform"})
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class LayerTracker:
     """Follows the layers of one model through a build; an instrument calls `before` and `after` for each pass."""
 
     def __init__(self) -> None:
-        self.values = _Values()
+        self.values = Values()
         self.layers: dict[int, list[Layer]] = {}
         self.by_let: dict[str, tuple[Layer | None, tuple[Layer, ...]]] = {}
         self.calls: tuple[CallLayers, ...] = ()
@@ -75,7 +73,8 @@ class LayerTracker:
         if main is None or self.ended or self.busy:
             return
         if name == "LowerTE":
-            self._fused(main)
+            if self.layers:
+                self._fused(main)
         elif name in _FOLLOWED or name in _probes():
             self.started = True
             self.ended = not self.layers or not is_dataflow(main)
@@ -109,10 +108,10 @@ class LayerTracker:
 
         users: dict[Any, list[Any]] = {}
         calls = []
-        for node in _order(main.body):
+        for node in in_order(main.body):
             if isinstance(node, (relay.Call, relay.TupleGetItem)):
                 calls.append(node)
-            for part in _operands(node):
+            for part in parts_of(node):
                 users.setdefault(part, []).append(node)
         if not any(_told(call) for call in calls):
             return
@@ -178,7 +177,7 @@ class LayerTracker:
 
     def _follow(self, after: Any, new: Mapping[Any, int]) -> None:
         """Walk through both graphs at once."""
-        for one, other in _side_by_side(self.main.body, after.body):
+        for one, other in side_by_side(self.main.body, after.body):
             for layer in self.layers.get(self.ids[one], ()):
                 self._add(new[other], layer)
 
@@ -208,7 +207,7 @@ class LayerTracker:
         """The layer that a value is; one that is only written down in another way counts."""
         while value not in self.layers:
             op, operands = parts.get(value, ("", ()))
-            if op in _PLAIN:
+            if op in PLAIN:
                 (value,) = operands
                 continue
             # What a layer is narrowed to at the end is as good: its own type is not stored here.
@@ -249,71 +248,11 @@ class LayerTracker:
             node = node.body
 
 
-class _Values:
-    """Numbers for what expressions compute: equal if and only if they compute the same of the same."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[Any, int] = {}
-        self.plains: dict[Any, int] = {}  # likewise, as if there were no casts and layouts
-        self.plain: dict[int, int] = {}  # from the one number to the other
-        self.twins: dict[int, list[int]] = {}
-        self.others = 0
-        # Constants by where they lie; they are kept, so that nothing else comes to lie there.
-        self.contents: dict[tuple[Any, ...], tuple[Any, int]] = {}
-
-    def of(self, function: Any) -> dict[Any, int]:
-        """The number of every expression in the body of a function."""
-        found: dict[Any, int] = {}
-        for node in _order(function.body):
-            found[node] = self.number(node, [found[part] for part in _operands(node)])
-        return found
-
-    def number(self, node: Any, operands: Iterable[int]) -> int:
-        """The number of one expression whose operands have these."""
-        import tvm
-        from tvm import relay
-
-        below = tuple(operands)
-        if isinstance(node, relay.Call):
-            op = str(getattr(node.op, "name", "")) or repr(node.op)
-            attrs = 0 if node.attrs is None else int(tvm.ir.structural_hash(node.attrs))
-            return self._intern(("call", op, attrs), below, op in _PLAIN)
-        if isinstance(node, relay.Constant):
-            return self._intern(("constant", self._content(node.data)))
-        if isinstance(node, relay.Var):
-            return self._intern(("var", str(node.name_hint)))
-        if isinstance(node, relay.TupleGetItem):
-            return self._intern(("item", int(node.index)), below)
-        if isinstance(node, relay.Tuple):
-            return self._intern(("tuple",), below)
-        self.others += 1  # nothing else is known to be the same twice
-        return self._intern(("other", self.others))
-
-    def plain_twins(self, value: int) -> list[int]:
-        """All values that are the same but for casts and layouts, on the way to it, too."""
-        return self.twins[self.plain[value]]
-
-    def _intern(self, what: tuple[Any, ...], operands: tuple[int, ...] = (), plain: bool = False) -> int:
-        number = self.numbers.setdefault((*what, operands), len(self.numbers))
-        if number not in self.plain:
-            below = tuple(self.plain[operand] for operand in operands)
-            self.plain[number] = below[0] if plain else self.plains.setdefault((*what, below), len(self.plains))
-            self.twins.setdefault(self.plain[number], []).append(number)
-        return number
-
-    def _content(self, data: Any) -> int:
-        where = int(data.handle.contents.data or 0), int(data.handle.contents.byte_offset), data.shape, str(data.dtype)
-        if where not in self.contents:
-            told = hashlib.blake2b(data.numpy().tobytes(), digest_size=16).digest()
-            self.contents[where] = data, hash((*where[2:], told))
-        return self.contents[where][1]
-
-
 @dataclass
 class _Bodies:
     """Goes through the bindings of a main function in A-normal form, and into the operators that it calls."""
 
-    values: _Values
+    values: Values
     bound: dict[Any, int] = field(default_factory=dict)
     functions: dict[Any, Any] = field(default_factory=dict)
     parts: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
@@ -333,7 +272,7 @@ class _Bodies:
         given = [self._atom(argument) for argument in value.args]
         known = dict(zip(callee.params, given))
         inside: set[int] = set()
-        for node in _order(callee.body):
+        for node in in_order(callee.body):
             if node not in known:
                 known[node] = self._number(node, known)
             inside.add(known[node])
@@ -347,7 +286,7 @@ class _Bodies:
     def _number(self, node: Any, known: Mapping[Any, int]) -> int:
         from tvm import relay
 
-        below = tuple(known[part] if part in known else self._number(part, known) for part in _operands(node))
+        below = tuple(known[part] if part in known else self._number(part, known) for part in parts_of(node))
         number = self.values.number(node, below)
         op = str(getattr(node.op, "name", "")) if isinstance(node, relay.Call) else type(node).__name__
         if below:
@@ -365,7 +304,7 @@ def _probes() -> dict[str, Callable[[], Any]]:
 
     qnn = relay.qnn.transform
     own: dict[str, Callable[[], Any]] = {
-        "qnn.Legalize": lambda: _in_order(qnn.Legalize(), qnn.CanonicalizeOps()),
+        "qnn.Legalize": lambda: _one_after_the_other(qnn.Legalize(), qnn.CanonicalizeOps()),
         "Legalize": relay.transform.Legalize,
         "SimplifyInference": relay.transform.SimplifyInference,
         "SimplifyExpr": relay.transform.SimplifyExpr,
@@ -381,7 +320,7 @@ def _probes() -> dict[str, Callable[[], Any]]:
     return own
 
 
-def _in_order(*passes: Any) -> Any:
+def _one_after_the_other(*passes: Any) -> Any:
     import tvm
 
     return tvm.transform.Sequential(list(passes))
@@ -430,98 +369,3 @@ def _without_layout(expr: Any) -> Any:
     while isinstance(expr, relay.Call) and getattr(expr.op, "name", "") == "layout_transform":
         expr = expr.args[0]
     return expr
-
-
-def _operands(node: Any) -> tuple[Any, ...]:
-    from tvm import relay
-
-    if isinstance(node, relay.Call):
-        return tuple(node.args)
-    if isinstance(node, relay.Tuple):
-        return tuple(node.fields)
-    if isinstance(node, relay.TupleGetItem):
-        return (node.tuple_value,)
-    return ()
-
-
-def _order(body: Any) -> list[Any]:
-    """Every expression below `body`, operands first."""
-    done: dict[Any, None] = {}
-    waiting = [(body, False)]
-    while waiting:
-        node, ready = waiting.pop()
-        if node in done:
-            continue
-        if ready:
-            done[node] = None
-            continue
-        waiting.append((node, True))
-        waiting.extend((part, False) for part in reversed(_operands(node)) if part not in done)
-    return list(done)
-
-
-def _side_by_side(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs of expressions of two graphs that differ in constants only, and in factors that went into those."""
-    from tvm import relay
-
-    constant = _Constant()
-    seen = set()
-    waiting = [(one, other)]
-    while waiting:
-        pair = waiting.pop()
-        a, b = pair
-        if pair in seen or constant(a) or constant(b):
-            continue
-        seen.add(pair)
-        alike = type(a) is type(b) and len(_operands(a)) == len(_operands(b))
-        if alike and isinstance(a, relay.Call):
-            alike = a.op == b.op and _attributes(a) == _attributes(b)
-        if alike:
-            yield pair
-            waiting.extend(zip(_operands(a), _operands(b)))
-            continue
-        # A factor that is gone from one of them: what it was multiplied with took it in.
-        scaled = [_factor(a, constant), _factor(b, constant)]
-        if scaled[0] is not None:
-            yield pair
-            waiting.append((scaled[0], b))
-        elif scaled[1] is not None:
-            yield pair
-            waiting.append((a, scaled[1]))
-
-
-def _attributes(call: Any) -> int:
-    import tvm
-
-    return 0 if call.attrs is None else int(tvm.ir.structural_hash(call.attrs))
-
-
-def _factor(node: Any, constant: _Constant) -> Any:
-    """What is multiplied with a constant here."""
-    from tvm import relay
-
-    if not isinstance(node, relay.Call) or getattr(node.op, "name", "") != "multiply":
-        return None
-    varying = [part for part in node.args if not constant(part)]
-    return varying[0] if len(varying) == 1 else None
-
-
-class _Constant:
-    """Whether an expression depends on no input."""
-
-    def __init__(self) -> None:
-        self.known: dict[Any, bool] = {}
-
-    def __call__(self, expr: Any) -> bool:
-        from tvm import relay
-
-        if expr not in self.known:
-            for node in _order(expr):
-                if node not in self.known:
-                    parts = _operands(node)
-                    if parts or not isinstance(node, relay.Call):
-                        below = all(self.known[part] for part in parts)
-                        self.known[node] = not isinstance(node, relay.Var) and below
-                    else:
-                        self.known[node] = True
-        return self.known[expr]

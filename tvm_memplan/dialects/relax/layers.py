@@ -128,6 +128,15 @@ class _Namer(BindingRewriter):
         _update_type(out, seq.ty)
         return out
 
+    def _binding(self, binding: Any) -> list[Any]:
+        (made,) = super()._binding(binding)
+        if not isinstance(made.value, relax.If):
+            return [made]
+        old = made.value
+        value = relax.If(self._renamed(old.cond), old.true_branch, old.false_branch, old.span)
+        _update_type(value, old.ty)
+        return [relax.VarBinding(made.var, value, made.span)]
+
     def replaced(self, binding: Any) -> list[Any]:
         """The binding with its variable named, and named variables in its value."""
         value = self._renamed(binding.value)
