@@ -4,6 +4,7 @@ import random
 
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Pool, Problem, View
 from tvm_memplan.report import LeftAlone, memory_report
+from tvm_memplan.report.origin import Origin
 
 EVIL = "</script><img src=x onerror=alert(1)>&quot;'\"<!--\u2028"
 
@@ -31,8 +32,21 @@ def everything():
         model="a small net",
         target="c",
         left_alone=(LeftAlone("odd", "main", "shared", None, "unknown scope"),),
-        tensors={"conv.out": ((1, 8, 16, 16), "float32")},
+        origins={"conv.out": Origin((1, 8, 16, 16), "float32")},
     )
+
+
+def layers(count=5):
+    """A chain of layers whose names a compiler forgot, and the workspace of the fourth."""
+    names = [f"model/conv_{i}/Relu;model/conv_{i}/bias" for i in range(count)]
+    rows = [Buffer(f"sid_{i}", 1024, (LiveRange(i, i + 2),), operator=f"fused_conv_{i}") for i in range(count)]
+    rows.append(Buffer("fused_conv_3.pad", 512, (LiveRange(3, 4),), kind=Kind.WORKSPACE, operator="fused_conv_3"))
+    origins = {f"sid_{i}": Origin((1, 8, 8, 16), "int8", name, (name,), f"net.py:{i}") for i, name in enumerate(names)}
+    origins["fused_conv_3.pad"] = Origin((512,), "int8", "", (names[3],), "net.py:3")
+    places = (*(Placement("arena", 1024 * (i % 2)) for i in range(count)), Placement("arena", 2048))
+    steps = [f"fused_conv_{i}" for i in range(count)] + ["end"]
+    plan = Plan(Problem(tuple(rows)), places, "by hand")
+    return memory_report(plan, steps, "layers", origins=origins, step_layers=(*names, ""))
 
 
 def evil():
@@ -41,7 +55,9 @@ def evil():
     problem = Problem(buffers, (Pool(EVIL),), views=(View(EVIL + "view", 0, 0, 4),))
     plan = Plan(problem, (Placement(EVIL, 0), Placement(EVIL, 64)), EVIL)
     left = LeftAlone(EVIL, EVIL, EVIL, 1, EVIL)
-    return memory_report(plan, (EVIL,) * 3, EVIL, EVIL, (left,), (EVIL,), {EVIL: ((1,), EVIL)})
+    return memory_report(
+        plan, (EVIL,) * 3, EVIL, EVIL, (left,), (EVIL,), {EVIL: Origin((1,), EVIL, EVIL, (EVIL,), EVIL)}, (EVIL,) * 3
+    )
 
 
 def many(count=5000):

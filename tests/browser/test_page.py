@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.reports import EVIL, everything, evil, long_names, many
+from tests.browser.reports import EVIL, everything, evil, layers, long_names, many
 from tvm_memplan.report.page import report_page
 
 SIZES = pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=["wide", "narrow"])
@@ -151,6 +151,26 @@ def test_searching_filters_the_list_and_fades_the_rest_of_the_map(page):
     browser.press("Enter")
     assert text(browser, "#picked h2") == "scores"
     assert "Step 5" in text(browser, "#now")
+
+
+def test_buffers_are_called_and_found_by_the_layers_of_the_model(page):
+    browser = page(layers())
+    browser.ask("document.querySelector('#search').focus()")
+    browser.type("conv_3/bias")  # a part of the layer's full name that the short one lacks
+    assert browser.ask("buffers.filter(b => !state.faded(b)).map(b => b.name)") == ["sid_3", "fused_conv_3.pad"]
+    assert text(browser, "#allHead") == "2 of 6 buffers"
+    browser.press("Enter")
+    assert text(browser, "#picked h2") == "model/conv_3/Relu"
+    picked = text(browser, "#picked")
+    for words in ("sid_3", "model/conv_3/Relu;model/conv_3/bias", "net.py:3", "int8[1, 8, 8, 16]", "fused_conv_3"):
+        assert words in picked
+    assert "model/conv_3/Relu (fused_conv_3)" in text(browser, "#now")
+    x, y = middle_of(browser, "fused_conv_3.pad")
+    browser.mouse("mouseMoved", x, y)
+    browser.settle()
+    assert text(browser, "#tip").startswith("pad in model/conv_3/Relu") and "written at net.py:3" in text(
+        browser, "#tip"
+    )
 
 
 def test_the_slider_shows_what_is_alive(page):

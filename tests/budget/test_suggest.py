@@ -83,7 +83,7 @@ def test_a_better_plan_is_looked_for_only_above_the_bound():
 def test_each_gain_is_that_of_the_bound_of_the_changed_problem(sizes):
     problem = of_activations(chain(*sizes))
     for changes in CHANGES.values():
-        for change in changes(problem):
+        for change in changes(problem, {}):
             assert peak_of(change.problem) <= peak_of(problem)
             assert plan(change.problem, planner="greedy_by_size").size() >= peak_of(change.problem)
     advice = suggest(problem, planner="greedy_by_size", time_limit=1, longer=1)

@@ -1,5 +1,7 @@
 """Any `MemoryReport`, for laws; figures keep naive >= planned >= bound, as those of real plans do."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from tvm_memplan.planning.model import Kind, LiveRange
@@ -47,9 +49,12 @@ REPORTS = st.builds(
             dtype=TEXT,
             in_place_of=st.none() | TEXT,
             aliases=rows(st.builds(Alias, TEXT, COUNT, COUNT), most=2),
+            layer=TEXT,
+            layers=rows(TEXT, most=2),
+            source=TEXT,
         )
     ),
     steps=rows(TEXT),
     left_alone=rows(st.builds(LeftAlone, name=TEXT, function=TEXT, scope=TEXT, size=st.none() | COUNT, reason=TEXT)),
     notes=rows(TEXT),
-)
+).flatmap(lambda report: st.tuples(*[TEXT] * len(report.steps)).map(lambda layers: replace(report, step_layers=layers)))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tvm_memplan.budget.verdict import RegionVerdict, Verdict
 from tvm_memplan.errors import OverBudget
-from tvm_memplan.report.table import shorten
+from tvm_memplan.report.memory import Allocation
+from tvm_memplan.report.table import printable, shorten
 from tvm_memplan.sizes import show_size
 
 #: Names of fused operators run to hundreds of characters; this many of them tell which one it is.
@@ -46,9 +47,15 @@ def _reasons(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     yield f"    bound  {show_size(row.least)}, no packing is smaller"
     yield from (f"    {line}" for line in _ways_out(row, verdict))
     if row.holds == "activations" and verdict.peak:
-        operator = f", {shorten(verdict.peak.operator, NAME)}" if verdict.peak.operator else ""
+        operator = f", {shorten(verdict.doing, NAME)}" if verdict.doing else ""
         yield f"    largest at the peak (step {verdict.peak.step}{operator}):"
-        yield from (f"    {show_size(held.size):>28}  {shorten(held.title, NAME)}" for held in verdict.holders)
+        yield from (f"    {show_size(held.size):>28}  {_named(held)}" for held in verdict.holders)
+
+
+def _named(held: Allocation) -> str:
+    """What a buffer is, and its tensor where there is room."""
+    both = f"{printable(held.title)}  {printable(held.tensor)}"
+    return both.rstrip() if len(both) <= NAME + 6 else shorten(held.title, NAME)
 
 
 def _ways_out(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
@@ -56,7 +63,7 @@ def _ways_out(row: RegionVerdict, verdict: Verdict) -> Iterator[str]:
     if row.holds == "weights":
         yield "weights share nothing: take a smaller model or a larger region"
     elif row.least > row.together:
-        where = f" at {shorten(verdict.peak.operator, NAME)}" if verdict.peak and verdict.peak.operator else ""
+        where = f" at {shorten(verdict.doing, NAME)}" if verdict.doing else ""
         yield f"no planner can help: what is alive together{where} needs {show_size(row.least)}"
     elif row.least > row.have:
         yield "no packing fits this region alone"

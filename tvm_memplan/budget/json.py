@@ -48,7 +48,10 @@ def verdict_fields(verdict: Verdict) -> dict[str, Any]:
         and {
             "step": verdict.peak.step,
             "operator": verdict.peak.operator,
-            "largest": [{"name": row.name, "size_bytes": row.size} for row in verdict.holders],
+            "largest": [
+                {"name": row.name, "size_bytes": row.size, **({"layer": row.home} if row.layers else {})}
+                for row in verdict.holders
+            ],
         },
         "unknown": [{"name": left.name, "function": left.function} for left in verdict.unknown],
         "notes": list(verdict.notes),

@@ -50,6 +50,7 @@ def judge_budget(
         model=report.model,
         rows=rows,
         peak=peak,
+        doing=report.at(peak.step, peak.operator, 60) if peak else "",
         holders=_holders(report, peak),
         unknown=tuple(left for left in report.left_alone if left.size is None),
         notes=tuple(_notes(board, rows)),

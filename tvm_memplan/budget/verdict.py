@@ -83,6 +83,8 @@ class Verdict:
         Buffers that were left alone and whose size is not known: with any of them nothing is said to fit.
     notes : tuple of str
         What the reader must know to trust the verdict, beside the notes of the report.
+    doing : str
+        What happens at the peak: the layer of the model, where it is known, and the operator.
     """
 
     board: str
@@ -92,6 +94,7 @@ class Verdict:
     holders: tuple[Allocation, ...] = ()
     unknown: tuple[LeftAlone, ...] = ()
     notes: tuple[str, ...] = ()
+    doing: str = ""
 
     @property
     def fits(self) -> bool:

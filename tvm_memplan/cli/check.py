@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm_memplan.boards import load_board
 from tvm_memplan.budget import BoardPools, judge_budget, plan_for, pools_for, verdict_fields, verdict_text
-from tvm_memplan.cli.models import open_model
+from tvm_memplan.cli.models import Planned, open_model
 from tvm_memplan.cli.options import (
     add_board,
     add_dimensions,
@@ -28,7 +28,6 @@ from tvm_memplan.cli.options import (
 )
 from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.progress import progress
-from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.json import to_fields
 from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.report.text import report_text
@@ -77,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     text = f"{report_text(report, rows=0)}\n{verdict_text(verdict)}"
     suggestions = None
     if over and options.suggest:
-        told, suggestions = _suggest(model.problem, options)
+        told, suggestions = _suggest(model, options)
         text += f"\n{told}"
     elif over:
         text += "  --suggest computes what would help\n"
@@ -87,11 +86,13 @@ def run(options: argparse.Namespace) -> int:
     return 0 if verdict.fits else 1
 
 
-def _suggest(problem: Problem, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def _suggest(model: Planned, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """What would help, as text and for JSON."""
     # It loads numba, which takes a second; the parser must not.
     from tvm_memplan.budget.suggest import advice_fields, advice_text, suggest
 
     with progress(f"trying what would make the plan of {options.model} smaller") as tell:
-        advice = suggest(problem, planner=options.planner, time_limit=options.time_limit, tell=tell)
+        advice = suggest(
+            model.problem, planner=options.planner, time_limit=options.time_limit, titles=model.titles, tell=tell
+        )
     return advice_text(advice, Path(options.model).name, SUGGESTIONS), advice_fields(advice)

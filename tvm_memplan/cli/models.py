@@ -27,6 +27,10 @@ class Planned(Protocol):
     def problem(self) -> Problem:
         """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
 
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """What people call the buffers, by their names."""
+
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
 
@@ -124,15 +128,20 @@ class Model:
         """What is placed by a plan, in a pool that has no limit: no weights, nothing of the caller's."""
         return placed_in(self._problem, [_ACTIVATIONS.name])
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call the buffers, by their names."""
+        return {row.name: row.title for row in self._made.report.allocations}
+
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.spill import plan_pools, spill_notes
         from tvm_memplan.report.build import memory_report
 
         made: Plan = plan_pools(_with_pools(self._problem, pools), self._made.traffic, planner, time_limit)
-        known = self._made.report
+        known, names = self._made.report, (self._made.origins, self._made.step_layers)
         notes = (*self._made.notes, *self._notes, *spill_notes(made, self._made.traffic))
-        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes)
+        return memory_report(made, known.steps, known.model, known.target, known.left_alone, notes, *names)
 
 
 def placed_in(problem: Problem, pools: Collection[str]) -> Problem:

@@ -52,6 +52,11 @@ class RelaxModel:
 
         return placed_in(self._made.graph.plan.problem, [pool.name for pool in USUAL.activations])
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call the buffers, by their names."""
+        return {row.name: row.title for row in self._made.report.allocations}
+
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
         from tvm_memplan.planning.planners import plan

@@ -50,13 +50,20 @@ def run(options: argparse.Namespace) -> int:
     check_planner(options.planner)
     from tvm_memplan.budget.suggest import advice_fields, advice_text, suggest
 
+    model = None
     if problem_file:
         problem = read_problem(options.file)
     else:
-        problem = open_model(options.file, options.target, dict(options.shape), dict(options.bound)).problem
+        model = open_model(options.file, options.target, dict(options.shape), dict(options.bound))
+        problem = model.problem
     with progress(f"trying what would make the plan of {options.file} smaller") as tell:
         advice = suggest(
-            problem, planner=options.planner, time_limit=options.time_limit, longer=options.longer, tell=tell
+            problem,
+            planner=options.planner,
+            time_limit=options.time_limit,
+            longer=options.longer,
+            titles={} if model is None else model.titles,
+            tell=tell,
         )
     write_json(options, advice_fields(advice))
     say(options, advice_text(advice, Path(options.file).name))

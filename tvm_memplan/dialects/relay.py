@@ -16,8 +16,8 @@ What is left alone (and named): allocations whose size is not a constant, or who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm_memplan.dialects.positions import Positions
@@ -42,10 +42,21 @@ _CALLS = ("tir.call_extern", "tir.tvm_call_cpacked", "tir.tvm_call_packed")
 
 @dataclass(frozen=True)
 class OperatorCall:
-    """One call of an operator: its function, and every buffer of the trace that its body can reach."""
+    """One call of an operator.
+
+    Parameters
+    ----------
+    function : str
+        The operator.
+    buffers : frozenset of str
+        Every buffer of the trace that its body can reach.
+    writes : frozenset of str
+        Those among its arguments that it writes.
+    """
 
     function: str
     buffers: frozenset[str]
+    writes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,10 @@ class Program:
         Allocations that are not in the trace.
     unwritten : tuple of str
         Outputs that nothing is written to: TVM gives a tensor that is returned twice one place only.
+    tensors : mapping of str to (tuple of int, str)
+        Shape and element type of the buffers; of what lies inside of an operator, as it is allocated there.
+    step_calls : tuple of int or None
+        For each step of the trace, the index of the call that it belongs to.
     """
 
     trace: Trace
@@ -74,6 +89,8 @@ class Program:
     calls: tuple[OperatorCall, ...]
     left_alone: tuple[LeftAlone, ...]
     unwritten: tuple[str, ...] = ()
+    tensors: Mapping[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
+    step_calls: tuple[int | None, ...] = ()
 
 
 def capture_program(mod: Any, outputs: int | None = None) -> Program:
@@ -124,6 +141,17 @@ def _with_producers(body: Iterable[Node]) -> list[Node]:
     ]
 
 
+def _steps(nodes: Iterable[Node]) -> Iterator[Step]:
+    """The steps in the order in which they are numbered."""
+    for node in nodes:
+        if isinstance(node, Step):
+            yield node
+        elif isinstance(node, Loop):
+            yield from _steps(node.body)
+        elif isinstance(node, Branch):
+            yield from _steps((*node.then, *node.orelse))
+
+
 class _Capture:
     def __init__(self, mod: Any) -> None:
         from tvm import tir
@@ -142,6 +170,9 @@ class _Capture:
         self.escaped: set[str] = set()
         self.left_alone: dict[Any, LeftAlone] = {}
         self.calls: list[OperatorCall] = []
+        self.tensors: dict[str, tuple[tuple[int, ...], str]] = {}
+        self.sizes: dict[str, int] = {}
+        self.called_by: dict[int, int] = {}  # the call that a step belongs to, by the step's identity
         self.function = MAIN
         self.reached: set[str] = set()  # what the body of the current function can reach
         self.starts: set[Any] = set()  # pointer variables that point at the first byte of their one buffer
@@ -157,6 +188,7 @@ class _Capture:
                 self.roots[buffer.data] = frozenset({name})
                 self.starts.add(buffer.data)
                 supplied[name] = self._known_size(name, buffer.dtype, buffer.shape)
+                self.tensors[name] = tuple(int(extent) for extent in buffer.shape), str(buffer.dtype)
         body = _with_producers(self._body(main.body))
         results = self.written if outputs is None else {*supplied} - {*list(supplied)[: len(supplied) - outputs]}
         # The caller's buffers are his before and after the run, so they are alive throughout.
@@ -175,6 +207,8 @@ class _Capture:
             tuple(self.calls),
             tuple(self.left_alone.values()),
             tuple(name for name in made if name not in self.written),
+            self.tensors,
+            tuple(self.called_by.get(id(step)) for step in _steps(trace.body)),
         )
 
     def _allocates(self, stmt: Any, data: Any) -> bool:
@@ -269,14 +303,18 @@ class _Capture:
             if annotation in stmt.annotations:
                 kind, hint = io_kind, str(stmt.annotations[annotation])
         name = self._born(stmt, hint)
+        self.sizes[name] = size
         if kind in self.own_io:
             self.own_io[kind].add(name)
+        if self.function != MAIN:
+            self.tensors[name] = tuple(int(extent) for extent in stmt.extents), str(stmt.dtype)
         # Each execution of an `Allocate` brings storage with no promise about its bytes.
         return [Alloc(name, size, kind=kind, operator=self._operator(), fresh=kind not in self.own_io)]
 
     def _constant(self, stmt: Any) -> None:
         name = self._born(stmt, stmt.buffer_var.name)
         size = self._known_size(name, stmt.dtype, stmt.extents)
+        self.tensors[name] = tuple(int(extent) for extent in stmt.extents), str(stmt.dtype)
         self.weights[name] = Alloc(name, size, kind=Kind.WEIGHTS, operator=self._operator())
 
     def _born(self, stmt: Any, hint: str) -> str:
@@ -300,6 +338,7 @@ class _Capture:
         callee = self.functions[name]
         outer, self.function = (self.function, self.reached, set(self.positions.bound)), name
         self.reached = set()
+        given: set[str] = set()
         for param, argument in zip(callee.params, value.args[1:]):
             if param not in callee.buffer_map:
                 continue
@@ -308,9 +347,14 @@ class _Capture:
             self._point(buffer.data, argument)
             self.roots[buffer.data] = self._resolve(*uses.reads, *uses.addresses)
             self.reached |= self.roots[buffer.data]
+            given |= self.roots[buffer.data]
             self._note_view(buffer)
+            self._note_tensor(buffer)
         nodes = self._body(callee.body)
-        self.calls.append(OperatorCall(name, frozenset(self.reached)))
+        steps = list(_steps(nodes))
+        self.called_by.update((id(step), len(self.calls)) for step in steps)
+        writes = given & {written for step in steps for written in step.writes}
+        self.calls.append(OperatorCall(name, frozenset(self.reached), frozenset(writes)))
         self.function, self.reached, self.positions.bound = outer
         return nodes
 
@@ -357,6 +401,13 @@ class _Capture:
     def _note_view(self, view: Any) -> None:
         for root in self._resolve(view.data):
             self.declared[root] = max(self.declared.get(root, 1), int(view.data_alignment))
+
+    def _note_tensor(self, buffer: Any) -> None:
+        """What main allocates as so many bytes is a tensor to the first operator that is given it."""
+        size = self._size(buffer.dtype, buffer.shape)
+        for root in self._resolve(buffer.data):
+            if root not in self.tensors and size == self.sizes.get(root) and buffer.data in self.starts:
+                self.tensors[root] = tuple(int(extent) for extent in buffer.shape), str(buffer.dtype)
 
     def _operator(self) -> str:
         return "" if self.function == MAIN else operator_name(self.function)

@@ -66,11 +66,11 @@ class Operators:
         self.now: dict[Any, Operator] = {}
         self.users: dict[Any, list[Any]] = {}
         self.kept: set[Any] = {main.body}
-        for node in _in_order(main.body):
+        for node in in_order(main.body):
             simple = isinstance(node, relay.Call) and _is_simple(node.op) and _is_tensor(node)
             if simple:
                 self.now[node] = Operator(tuple(node.op.params), node.op.body, tuple(node.args))
-            for part in _parts(node):
+            for part in parts_of(node):
                 if simple:
                     self.users.setdefault(part, [])
                     if node not in self.users[part]:
@@ -101,7 +101,7 @@ class Operators:
         from tvm import relay
 
         made: dict[Any, Any] = {}
-        for node in _in_order(self.main.body, self.now):
+        for node in in_order(self.main.body, self.now):
             if node in self.now:
                 operator = self.now[node]
                 made[node] = relay.Call(
@@ -124,7 +124,7 @@ def is_dataflow(main: Any) -> bool:
     from tvm import relay
 
     known = (relay.Call, relay.Tuple, relay.TupleGetItem, relay.Var, relay.Constant)
-    return all(isinstance(node, known) for node in _in_order(main.body))
+    return all(isinstance(node, known) for node in in_order(main.body))
 
 
 def tensor_bytes(expr: Any) -> int | None:
@@ -158,7 +158,7 @@ def without_weights(function: Any) -> Any:
     return mutator.visit(function)
 
 
-def _in_order(body: Any, operators: Mapping[Any, Operator] | None = None) -> list[Any]:
+def in_order(body: Any, operators: Mapping[Any, Operator] | None = None) -> list[Any]:
     """Every expression below `body`, arguments first; those of `operators` as these are now."""
     done: dict[Any, None] = {}
     waiting = [(body, False)]
@@ -170,12 +170,13 @@ def _in_order(body: Any, operators: Mapping[Any, Operator] | None = None) -> lis
             done[node] = None
             continue
         waiting.append((node, True))
-        parts = operators[node].arguments if operators and node in operators else _parts(node)
+        parts = operators[node].arguments if operators and node in operators else parts_of(node)
         waiting.extend((part, False) for part in reversed(parts) if part not in done)
     return list(done)
 
 
-def _parts(node: Any) -> tuple[Any, ...]:
+def parts_of(node: Any) -> tuple[Any, ...]:
+    """The expressions that an expression is made of, as far as it is a part of a graph of calls and tuples."""
     from tvm import relay
 
     if isinstance(node, relay.Call):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tvm_memplan.budget import chosen_pools
+from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.plan_model import USUAL, Line
 from tvm_memplan.report.memory import MemoryReport
@@ -57,7 +58,7 @@ def build(
     places = chosen_pools(pools, weight_pools, board, reserve, USUAL)
     line = Line(target, planner, places, bounds, fused, lift, in_place, outputs, donated)
     executable = relax.build(
-        mod,
+        relax_dialect().with_sources(mod),
         line.target,
         params=dict(params or {}),
         relax_pipeline=line.passes,

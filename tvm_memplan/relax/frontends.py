@@ -18,6 +18,7 @@ from tvm_memplan.model_files import (
     require_saved_module,
     tflite_model,
 )
+from tvm_memplan.relax.layers import read_exported, read_onnx, read_tflite
 from tvm_memplan.relax.onnx_constants import fold_shapes
 
 
@@ -48,20 +49,16 @@ def read_model(path: str | Path, shapes: Shapes | None = None) -> Any:
 
 
 def _read_onnx(path: Path, data: bytes, shapes: Shapes | None = None) -> Any:
-    from tvm.relax.frontend.onnx import from_onnx
-
     model = onnx_model(path, data, "relax")
     onnx_inputs(path, model.graph, shapes or {})
     fixed = {name: list(shape) for name, shape in (shapes or {}).items()}
     model = fold_shapes(model, shapes or {})
-    return _by_front_end(path, "ONNX", lambda: from_onnx(model, shape_dict=fixed or None))
+    return _by_front_end(path, "ONNX", lambda: read_onnx(model, shape_dict=fixed or None))
 
 
 def _read_tflite(path: Path, data: bytes) -> Any:
     model = tflite_model(path, data, "relax")
-    from tvm.relax.frontend.tflite import from_tflite
-
-    return _by_front_end(path, "TFLite", lambda: from_tflite(model))
+    return _by_front_end(path, "TFLite", lambda: read_tflite(model))
 
 
 def _read_exported(path: Path, data: bytes) -> Any:
@@ -70,8 +67,6 @@ def _read_exported(path: Path, data: bytes) -> Any:
         import torch
     except ImportError as error:
         raise MissingDependency("reading exported programs needs PyTorch: pip install torch") from error
-    from tvm.relax.frontend.torch import from_exported_program
-
     # It tells its log with a traceback what an error is to say.
     log = logging.getLogger("torch.export")
     was, log.disabled = log.disabled, True
@@ -84,7 +79,7 @@ def _read_exported(path: Path, data: bytes) -> Any:
         ) from error
     finally:
         log.disabled = was
-    return _by_front_end(path, "PyTorch", lambda: from_exported_program(program))
+    return _by_front_end(path, "PyTorch", lambda: read_exported(program))
 
 
 def _read_json(path: Path, data: bytes) -> Any:

@@ -112,7 +112,7 @@ def plan(
     places = chosen_pools(pools, weight_pools, board, reserve, USUAL)
     line = Line(target, planner, places, bounds, fused, lift, in_place, outputs, donated)
     with line.target:
-        line.passes(mod)
+        line.passes(relax_dialect().with_sources(mod))
     return line.planned(model)
 
 

@@ -18,6 +18,7 @@ from tvm_memplan.relay.tvm_pools import as_pools
 from tvm_memplan.relay.usmp import Lowered, build_with
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import MemoryReport
+from tvm_memplan.report.origin import Origin
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
@@ -42,6 +43,10 @@ class PlannedModel:
         What the reader must know of the program, whatever the plan; the report has these and those of the plan.
     traffic : mapping of str to int
         Bytes that a run moves to and from each buffer.
+    origins : mapping of str to Origin
+        What tensors the buffers are, by name.
+    step_layers : tuple of str
+        The layer of the model that each step belongs to; empty where none is known.
     """
 
     report: MemoryReport
@@ -49,6 +54,8 @@ class PlannedModel:
     configuration: Configuration
     notes: tuple[str, ...] = ()
     traffic: Mapping[str, int] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    step_layers: tuple[str, ...] = ()
 
 
 def plan(
@@ -153,8 +160,10 @@ def plan_lowered(
     else:
         result = plan_pools(made.problem, made.traffic, planner, time_limit)
     notes = (*made.notes, *spill_notes(result, made.traffic))
-    report = memory_report(result, made.steps, model, config.target, made.left_alone, notes)
-    return PlannedModel(report, result, config, made.notes, made.traffic)
+    report = memory_report(
+        result, made.steps, model, config.target, made.left_alone, notes, made.origins, made.step_layers
+    )
+    return PlannedModel(report, result, config, made.notes, made.traffic, made.origins, made.step_layers)
 
 
 def chosen_pools(pools: Pools | None, weight_pools: Pools | None, board: Any, reserve: Any) -> budget.BoardPools:

@@ -18,9 +18,11 @@ from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.liveness import live_ranges
 from tvm_memplan.planning.model import Buffer, Kind, Pool, Problem
 from tvm_memplan.planning.traffic import traffic
+from tvm_memplan.relay.origins import program_origins, program_step_layers
 from tvm_memplan.relay.targets import Configuration
 from tvm_memplan.relay.usmp import Lowered
 from tvm_memplan.report.memory import LeftAlone
+from tvm_memplan.report.origin import Origin
 
 #: The pool that stands for the buffers which the caller of the model supplies.
 CALLER = "caller"
@@ -30,13 +32,19 @@ DEFAULT_WEIGHT_POOLS = (Pool("weights"),)
 
 @dataclass(frozen=True)
 class ProgramProblem:
-    """A problem and what is to be told about it; `traffic` is what a run moves to and from each buffer, in bytes."""
+    """A problem and what is to be told about it.
+
+    `traffic` is what a run moves to and from each buffer, in bytes; `origins` says what tensors the buffers are, and
+    `step_layers` which layer each step belongs to.
+    """
 
     problem: Problem
     steps: tuple[str, ...]
     left_alone: tuple[LeftAlone, ...]
     notes: tuple[str, ...]
     traffic: Mapping[str, int] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    step_layers: tuple[str, ...] = ()
 
 
 def program_problem(
@@ -95,7 +103,15 @@ def program_problem(
             f"nothing is written to output {name!r}: to a tensor that is returned more than once, reshaped or not, "
             "TVM's AOT executor gives one place only; return it once",
         )
-    return ProgramProblem(problem, liveness.steps, tuple(left), notes, traffic(trace))
+    return ProgramProblem(
+        problem,
+        liveness.steps,
+        tuple(left),
+        notes,
+        traffic(trace),
+        program_origins(lowered.program, lowered.layers),
+        program_step_layers(lowered.program, lowered.layers),
+    )
 
 
 def _alignment(buffer: Buffer, lowered: Lowered, config: Configuration) -> int:

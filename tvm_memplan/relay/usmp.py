@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvm_memplan.dialects.relay import MAIN, Program, capture_program
+from tvm_memplan.dialects.relay_layers import CallLayers, LayerTracker
 from tvm_memplan.errors import MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias
@@ -53,6 +54,8 @@ class Lowered:
         What TVM takes for the memory pressure, bytes; not a bound of anything.
     notes : tuple of str
         What was done to the model on the way.
+    layers : tuple of CallLayers
+        Which layers of the model the operators are, one per call of the program; empty where that is not known.
     """
 
     program: Program
@@ -61,6 +64,7 @@ class Lowered:
     infos: tuple[Any, ...] = ()
     pressure: int = 0
     notes: tuple[str, ...] = ()
+    layers: tuple[CallLayers, ...] = ()
 
 
 def build_with(
@@ -104,6 +108,7 @@ def build_with(
     if config.less_workspace:
         options["tir.add_lower_pass"] = [*options.get("tir.add_lower_pass", ()), *lowering_passes()]
         instruments.append(recut_instrument(config, session.moved))
+    instruments.append(tvm.instrument.pass_instrument(_Naming)(session.tracker))
     context = tvm.transform.PassContext(
         opt_level=opt_level,
         required_pass=list(around.required_pass),
@@ -162,6 +167,7 @@ class _Session:
         self.outputs = outputs
         self.decide = decide
         self.moved: list[Recut] = []
+        self.tracker = LayerTracker()
         self.module: Any = None
         self.main_body: Any = None
         self.program: Program | None = None
@@ -194,7 +200,10 @@ class _Session:
         }
         offered = frozenset(names.values())
         notes = what_was_done(self.moved, self.module)
-        plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure, notes))
+        layers = self.tracker.calls
+        if [call.function for call in layers] != [call.function for call in self.program.calls]:
+            layers = ()
+        plan = self.decide(Lowered(self.program, offered, frozenset(conflicts), tuple(infos), pressure, notes, layers))
         without_noalias(self.module, self.program, plan)
         return pool_allocations(plan, names, self.config, self.io_in_pool, self.most_pools)
 
@@ -213,6 +222,19 @@ class _Session:
             for info in infos
             if statements[info.name_hint].buffer_var in ours
         }
+
+
+class _Naming:
+    """Shows every pass to the tracker of layers, after all that changes the module."""
+
+    def __init__(self, tracker: LayerTracker) -> None:
+        self.tracker = tracker
+
+    def run_before_pass(self, mod: Any, info: Any) -> None:
+        self.tracker.before(str(info.name), mod)
+
+    def run_after_pass(self, mod: Any, info: Any) -> None:
+        self.tracker.after(str(info.name), mod)
 
 
 def _outputs(mod: Any) -> int | None:

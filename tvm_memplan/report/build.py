@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from tvm_memplan.planning.bound import Bound, bound, granule, naive, planned
 from tvm_memplan.planning.model import Plan, Pool
 from tvm_memplan.report.memory import Alias, Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
+from tvm_memplan.report.origin import Origin, short_names
 
 
 def memory_report(
@@ -17,7 +19,8 @@ def memory_report(
     target: str = "",
     left_alone: Sequence[LeftAlone] = (),
     notes: Sequence[str] = (),
-    tensors: Mapping[str, tuple[tuple[int, ...] | None, str]] = MappingProxyType({}),
+    origins: Mapping[str, Origin] = MappingProxyType({}),
+    step_layers: Sequence[str] = (),
 ) -> MemoryReport:
     """Return the figures of a plan.
 
@@ -33,8 +36,10 @@ def memory_report(
         What was not planned.
     notes : sequence of str
         Further remarks; where several pools compete for a buffer, one is added that says how the bound is meant.
-    tensors : mapping of str to (tuple of int or None, str)
-        Shape and data type of the buffers of which they are known, by name.
+    origins : mapping of str to Origin
+        What is known of the tensors in buffers, by the buffers' names.
+    step_layers : sequence of str
+        The layer of every step, by its full name, as far as it is known; as long as `steps`, or empty.
 
     Returns
     -------
@@ -62,8 +67,10 @@ def memory_report(
             )
     taken = [(d, s) for d, s in sorted(problem.in_place) if plan.placements[d] == plan.placements[s]]
     taken = [(d, s) for d, s in taken if problem.buffers[d].alive_with(problem.buffers[s])]
+    named = (origin.layer for origin in origins.values() if origin.layer)
+    short = short_names([*named, *(layer for layer in step_layers if layer)])
     if taken:
-        first, second = (problem.buffers[i].name for i in taken[0])
+        first, second = (_called(problem.buffers[i].name, origins, short) for i in taken[0])
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         remarks.append(f"in place, on the bytes of a dying input: {first!r} over {second!r}{more}")
     remarks += _view_notes(plan)
@@ -85,15 +92,39 @@ def memory_report(
             buffer.live_ranges,
             place.pool,
             place.offset,
-            *tensors.get(buffer.name, (None, "")),
             in_place_of=taken_from.get(i),
             aliases=tuple(aliases[i]),
         )
         for i, (buffer, place) in enumerate(zip(problem.buffers, plan.placements))
     ]
+    rows = [_with_origin(row, origins[row.name], short) if row.name in origins else row for row in rows]
     rows.sort(key=lambda row: row.live_ranges[0].start if row.live_ranges else 0)  # stable: first use, then as listed
     return MemoryReport(
-        model, target, plan.planner, figures, tuple(rows), tuple(steps), tuple(left_alone), tuple(remarks)
+        model,
+        target,
+        plan.planner,
+        figures,
+        tuple(rows),
+        tuple(steps),
+        tuple(left_alone),
+        tuple(remarks),
+        tuple(short.get(layer, layer) for layer in step_layers),
+    )
+
+
+def _called(name: str, origins: Mapping[str, Origin], short: Mapping[str, str]) -> str:
+    layer = origins[name].layer if name in origins else ""
+    return short.get(layer, name)
+
+
+def _with_origin(row: Allocation, origin: Origin, short: Mapping[str, str]) -> Allocation:
+    return replace(
+        row,
+        shape=origin.shape,
+        dtype=origin.dtype,
+        layer=short.get(origin.layer, origin.layer),
+        layers=origin.layers,
+        source=origin.source,
     )
 
 

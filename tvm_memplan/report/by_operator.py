@@ -9,6 +9,9 @@ from tvm_memplan.planning.model import Kind
 from tvm_memplan.report.memory import Allocation, MemoryReport
 from tvm_memplan.report.table import WIDTH, table
 
+#: Columns for a layer with its operator; where both take more, the layer is enough.
+ROOM = 44
+
 
 @dataclass(frozen=True)
 class OperatorBytes:
@@ -61,7 +64,12 @@ def by_operator_text(report: MemoryReport) -> str:
     kinds = [kind for kind in Kind if any(row.bytes.get(kind) for row in rows)]
     head = ("step", "operator", *(f"{kind.value} B" for kind in kinds), "total B")
     lines = [
-        (str(row.step), row.operator, *(f"{row.bytes.get(kind, 0):,}" for kind in kinds), f"{row.total():,}")
+        (
+            str(row.step),
+            report.at(row.step, row.operator, ROOM),
+            *(f"{row.bytes.get(kind, 0):,}" for kind in kinds),
+            f"{row.total():,}",
+        )
         for row in rows
     ]
     return "\n".join(table(head, lines, "rL" + "r" * (len(kinds) + 1), WIDTH)) + "\n"

@@ -12,8 +12,12 @@
                       "pool": "sram", "offset_bytes": 0,
                        "shape_elements": [1, 32, 32, 4] or null, "dtype": "float32", "in_place_of": "b7" or null,
                        "aliases": [{"name": "flat", "offset_bytes": 0, "size_bytes": 16000}],
-                       "slot": "0: 5 x 48 float32x4" (textures only)}],
+                       "slot": "0: 5 x 48 float32x4" (textures only),
+                       "layer": "model/conv2d/Relu" (where the model has this tensor),
+                       "layers": ["model/conv2d/Relu;model/conv2d/Conv2D"] (where some are known),
+                       "source": "model.py:12" (where it is known)}],
      "steps": ["pad", "conv2d"],
+     "step_layers": ["model/conv2d/Relu", ""] (where some are known),
      "left_alone": [{"name": "s", "function": "f", "scope": "shared", "size_bytes": 512 or null, "reason": "..."}],
      "notes": ["..."]}
 
@@ -86,11 +90,12 @@ def to_fields(report: MemoryReport) -> dict[str, Any]:
                     {"name": alias.name, "offset_bytes": alias.offset, "size_bytes": alias.size}
                     for alias in row.aliases
                 ],
-                **({"slot": row.slot} if row.slot else {}),
+                **{key: value for key, value in _told(row).items() if value},
             }
             for row in report.allocations
         ],
         "steps": list(report.steps),
+        **({"step_layers": list(report.step_layers)} if report.step_layers else {}),
         "left_alone": [
             {
                 "name": left.name,
@@ -103,6 +108,11 @@ def to_fields(report: MemoryReport) -> dict[str, Any]:
         ],
         "notes": list(report.notes),
     }
+
+
+def _told(row: Allocation) -> dict[str, Any]:
+    """The fields that are there only when there is something in them."""
+    return {"slot": row.slot, "layer": row.layer, "layers": list(row.layers), "source": row.source}
 
 
 def from_json(text: str) -> MemoryReport:
@@ -134,8 +144,11 @@ def from_json(text: str) -> MemoryReport:
         steps=fields.texts("steps"),
         left_alone=fields.rows("left_alone", _left_alone),
         notes=fields.texts("notes"),
+        step_layers=fields.texts("step_layers") if "step_layers" in fields.left else (),
     )
     fields.done()
+    if report.step_layers and len(report.step_layers) != len(report.steps):
+        raise BadInput("memory report: field 'step_layers' must have an item for each of 'steps'")
     return report
 
 
@@ -228,6 +241,9 @@ def _allocation(fields: _Fields) -> Allocation:
         dtype=fields.text("dtype"),
         in_place_of=fields.text_or_null("in_place_of"),
         aliases=fields.rows("aliases", _alias),
+        layer=fields.text("layer") if "layer" in fields.left else "",
+        layers=fields.texts("layers") if "layers" in fields.left else (),
+        source=fields.text("source") if "source" in fields.left else "",
     )
 
 

@@ -77,8 +77,9 @@ def _pool(report: MemoryReport, figures: PoolFigures, colour: bool) -> Iterator[
     yield f"{'in use':>{AXIS - 2}}  {''.join(str(min(9, n)) for n in tenths)}"
     yield f"{'':>{AXIS - 2}}  in tenths of the arena; {IDLE} is idle, {SMALL} another buffer"
     if figures.peak:
-        operator = f", {figures.peak.operator}" if figures.peak.operator else ""
-        yield shorten(f"peak at step {figures.peak.step}{operator}", WIDTH)
+        where = f"peak at step {figures.peak.step}"
+        doing = report.at(figures.peak.step, figures.peak.operator, WIDTH - len(where) - 2)
+        yield shorten(f"{where}{', ' if doing else ''}{doing}", WIDTH)
     held = set(figures.peak.holders) if figures.peak else set()
     legend = [
         (

@@ -6,9 +6,14 @@ arena) and *bound* (no packing can be smaller), with naive >= planned >= bound u
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tvm_memplan.planning.model import Kind, LiveRange
+from tvm_memplan.report.origin import first_name
+
+#: What TVM calls tensors that have no name; the operator says more, unless it is the long name of a fused one.
+_COUNTED, _SHORT = re.compile(r"(alloc|sid_)\d*(#\d+)?"), 24
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,10 @@ class Allocation:
 
     `slot` is empty but for textures, which have a slot of their pool (number, extents and element type) and start at
     its corner: their `offset` is where the slot begins when all are laid one behind the other.
+
+    `layer` is what the model calls this very tensor, for short; empty for one that the model does not have, such as
+    workspace. `layers` are the layers, by their full names, that are computed by what writes the buffer; `source` is
+    where the layer was written, as ``file:line``. All are empty where nothing is known.
     """
 
     name: str
@@ -45,6 +54,9 @@ class Allocation:
     in_place_of: str | None = None
     aliases: tuple[Alias, ...] = ()
     slot: str = ""
+    layer: str = ""
+    layers: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def end(self) -> int:
@@ -58,9 +70,22 @@ class Allocation:
 
     @property
     def title(self) -> str:
-        """What a reader can recognise: the name, and the operator where the name does not say it."""
-        known = not self.operator or self.name.startswith(self.operator)
+        """What a reader can recognise: the layer, or the name and the layer or the operator that it is of."""
+        if self.layer:
+            return self.layer
+        if self.layers:
+            counted = _COUNTED.fullmatch(self.name) and 0 < len(self.operator) <= _SHORT
+            return f"{self.operator if counted else self.name.removeprefix(f'{self.operator}.')} in {self.home}"
+        known = not self.operator or self.kind is Kind.INPUT or self.name.startswith(self.operator)
         return self.name if known else f"{self.name} of {self.operator}"
+
+    @property
+    def home(self) -> str:
+        """The layer that the buffer is, or belongs to, in few words; its operator where no layer is known."""
+        if self.layer or not self.layers:
+            return self.layer or self.operator
+        last = first_name(self.layers[-1])
+        return last if len(self.layers) == 1 else f"{last} and {len(self.layers) - 1} more"
 
 
 @dataclass(frozen=True)
@@ -124,6 +149,9 @@ class MemoryReport:
         What was not planned.
     notes : tuple of str
         Anything else the reader must know to trust the figures.
+    step_layers : tuple of str
+        What the model calls what happens at each step, empty where that is not known; the tuple is as long as `steps`,
+        or empty.
     """
 
     model: str
@@ -134,6 +162,15 @@ class MemoryReport:
     steps: tuple[str, ...]
     left_alone: tuple[LeftAlone, ...] = ()
     notes: tuple[str, ...] = ()
+    step_layers: tuple[str, ...] = ()
+
+    def at(self, step: int, operator: str = "", room: int | None = None) -> str:
+        """What happens at a step, for people: the layer, and the operator that computes it if `room` is enough."""
+        layer = self.step_layers[step] if step < len(self.step_layers) else ""
+        operator = operator or (self.steps[step] if step < len(self.steps) else "")
+        both = f"{layer} ({operator})"
+        fits = room is None or len(both) <= room
+        return both if fits and layer and operator and layer != operator else layer or operator
 
     def pool(self, name: str) -> PoolFigures:
         """The figures of the pool called `name`; KeyError when it holds nothing."""

@@ -109,7 +109,7 @@ def _map(axes: Any, report: MemoryReport, figures: PoolFigures) -> None:
                 boxes.append([(a, row.offset), (b, row.offset), (b, row.end), (a, row.end)])
                 if (b - a) > _LABELLED * (last - first) and row.size > _LABELLED * top:
                     room = max(4, int(110 * (b - a) / (last - first)))
-                    text = shorten(row.name, room)
+                    text = shorten(row.title, room)
                     axes.text(a, row.offset + row.size / 2, f" {text}", va="center", fontsize=7, clip_on=True)
         if boxes:
             axes.add_collection(

@@ -11,6 +11,8 @@ from tvm_memplan.sizes import round_size, show_size
 
 #: How many buffers alive at the peak are listed.
 HOLDERS = 8
+#: How many columns a shape may take.
+TENSOR = 28
 
 
 def report_text(report: MemoryReport, *, rows: int | None = 40) -> str:
@@ -85,16 +87,28 @@ def _peak(report: MemoryReport, figures: PoolFigures) -> Iterator[str]:
     peak = figures.peak
     assert peak is not None
     where = f"{figures.pool}: peak {figures.bound:,} B ({figures.bound_kind}) at step {peak.step}"
-    if peak.operator:
-        where += f", {shorten(peak.operator, max(20, WIDTH - len(where) - 2))}"
+    room = max(20, WIDTH - len(where) - 2)
+    doing = report.at(peak.step, peak.operator, room)
+    if doing:
+        where += f", {shorten(doing, room)}"
     yield shorten(where, WIDTH)
     by_name = {row.name: row for row in report.allocations}
     held = [by_name[name] for name in peak.holders if name in by_name]
-    rows = [
-        (f"{row.size:,}", f"{row.size / figures.bound:.1%}" if figures.bound else "-", row.kind.value, row.title)
+    head: tuple[str, ...] = ("size B", "share", "kind", "buffer", "tensor")
+    letters = "rrlLl"
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{row.size:,}",
+            f"{row.size / figures.bound:.1%}" if figures.bound else "-",
+            row.kind.value,
+            row.title,
+            shorten(row.tensor, TENSOR),
+        )
         for row in held[:HOLDERS]
     ]
-    yield from (f"  {line}" for line in table(("size B", "share", "kind", "buffer"), rows, "rrlL", WIDTH - 2))
+    if not any(row.tensor for row in held[:HOLDERS]):
+        head, letters, rows = head[:-1], letters[:-1], [row[:-1] for row in rows]
+    yield from (f"  {line}" for line in table(head, rows, letters, WIDTH - 2))
     if len(held) > HOLDERS:
         yield f"  and {len(held) - HOLDERS} smaller ones"
 
@@ -103,11 +117,20 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
     # The largest are what a reader can act on; they stay in the order of first use.
     largest = sorted(range(len(allocations)), key=lambda i: -allocations[i].size)[:limit]
     shown = [allocations[i] for i in sorted(largest)]
-    head: tuple[str, ...] = ("buffer", "operator", "kind", "pool", "offset B", "size B", "alive in steps")
+    known = any(row.layers or row.layer for row in shown)
+    head: tuple[str, ...] = (
+        "buffer",
+        "layer" if known else "operator",
+        "kind",
+        "pool",
+        "offset B",
+        "size B",
+        "alive in steps",
+    )
     rows: list[tuple[str, ...]] = [
         (
-            row.name,
-            row.operator,
+            row.name.removeprefix(f"{row.operator}.") if row.layers else row.name,
+            row.home,
             row.kind.value,
             row.pool,
             f"slot {row.slot.partition(':')[0]}" if row.slot else f"{row.offset:,}",
@@ -117,7 +140,7 @@ def _allocations(allocations: Sequence[Allocation], limit: int | None) -> Iterat
         for row in shown
     ]
     letters = "LLlLrrL"
-    if not any(row.operator for row in shown):  # problems from files know of no operators
+    if not any(row.home for row in shown):  # problems from files know of no operators
         head, letters = head[:1] + head[2:], letters[:1] + letters[2:]
         rows = [row[:1] + row[2:] for row in rows]
     yield from table(head, rows, letters, WIDTH)

@@ -166,7 +166,11 @@ class GraphPlan:
         rows = [(b.name, place.pool) for b, place in self.placed]
         told = [*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic)]
         told += [promise_note(self.sharing)] if self.merged is None else []
-        return memory_report(self.plan, self.made.steps, self.graph.function, target, self.left_alone, told)
+        steps, layers = self.made.steps, self.graph.layers
+        step_layers = tuple(layers.get(step, "") for step in steps) if layers else ()
+        return memory_report(
+            self.plan, steps, self.graph.function, target, self.left_alone, told, self.graph.origins, step_layers
+        )
 
 
 def _overlapping(spans: Mapping[str, tuple[str, int, int]]) -> bool:

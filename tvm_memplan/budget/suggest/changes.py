@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from tvm_memplan.budget.suggest.subproblem import aligned, may_be_in_place, resized, without
 from tvm_memplan.planning.bound import Bound, bound
 from tvm_memplan.planning.model import Buffer, Kind, Problem
+
+#: What people call buffers, by their names.
+Titles = Mapping[str, str]
 
 #: How many holders of the peak, and pairs among them, are tried.
 HOLDERS = 6
@@ -41,19 +44,19 @@ def _held(problem: Problem) -> list[int]:
     return sorted(most.members, key=lambda i: (-problem.buffers[i].size, i))
 
 
-def _shrunk(problem: Problem) -> Iterator[Change]:
+def _shrunk(problem: Problem, titles: Titles) -> Iterator[Change]:
     """Holders of the peak, made as small as is worth it: below that, another peak decides."""
     peak = peak_of(problem)
     for i in _held(problem)[:HOLDERS]:
         buffer = problem.buffers[i]
         size = max(0, buffer.size - (peak - peak_of(resized(problem, {i: 0}))))
-        what = f"{_title(buffer)} from {buffer.size:,} B to {size:,} B; below that, another peak is the largest"
+        what = f"{_title(buffer, titles)} from {buffer.size:,} B to {size:,} B; below that, another peak is the largest"
         if size == 0:
-            what = f"{_title(buffer)}, {buffer.size:,} B: every byte counts"
+            what = f"{_title(buffer, titles)}, {buffer.size:,} B: every byte counts"
         yield Change(what, resized(problem, {i: size}), (buffer.name,))
 
 
-def _operators(problem: Problem) -> Iterator[Change]:
+def _operators(problem: Problem, titles: Titles) -> Iterator[Change]:
     """Operators that hold the peak with more than one buffer."""
     buffers, held = problem.buffers, _held(problem)
     for operator in dict.fromkeys(buffers[i].operator for i in held if buffers[i].operator):
@@ -64,7 +67,7 @@ def _operators(problem: Problem) -> Iterator[Change]:
             yield Change(what, resized(problem, dict.fromkeys(own, 0)), tuple(buffers[i].name for i in own))
 
 
-def _in_place(problem: Problem) -> Iterator[Change]:
+def _in_place(problem: Problem, titles: Titles) -> Iterator[Change]:
     """Outputs on the bytes of an input that dies as they are born."""
     held, tried = _held(problem), 0
     for i in held:
@@ -74,12 +77,13 @@ def _in_place(problem: Problem) -> Iterator[Change]:
             if i == j or known or not may_be_in_place(output, given) or tried == HOLDERS:
                 continue
             tried += 1
-            what = f"{_title(output)} on the bytes of {given.name}, if each element is read before it is written"
+            taken = titles.get(given.name, given.name)
+            what = f"{_title(output, titles)} on the bytes of {taken}, if each element is read before it is written"
             changed = replace(problem, in_place=problem.in_place | {(i, j)})
             yield Change(what, changed, (output.name, given.name))
 
 
-def _left_to_the_caller(problem: Problem) -> Iterator[Change]:
+def _left_to_the_caller(problem: Problem, titles: Titles) -> Iterator[Change]:
     """Inputs, or outputs, that the caller keeps."""
     for kind in (Kind.INPUT, Kind.OUTPUT):
         own = [i for i, buffer in enumerate(problem.buffers) if buffer.kind is kind]
@@ -91,7 +95,7 @@ def _left_to_the_caller(problem: Problem) -> Iterator[Change]:
             yield Change(what, without(problem, own), names)
 
 
-def _alignment(problem: Problem) -> Iterator[Change]:
+def _alignment(problem: Problem, titles: Titles) -> Iterator[Change]:
     """The largest alignment of the pools that gives as much as none at all."""
     most = max(pool.alignment for pool in problem.pools)
     least = peak_of(aligned(problem, 1))
@@ -102,13 +106,15 @@ def _alignment(problem: Problem) -> Iterator[Change]:
         yield Change(f"of the pools {enough} B in the place of {most} B, if kernels allow it", aligned(problem, enough))
 
 
-def _title(buffer: Buffer) -> str:
+def _title(buffer: Buffer, titles: Titles) -> str:
+    if buffer.name in titles:
+        return titles[buffer.name]
     known = not buffer.operator or buffer.name.startswith(buffer.operator)
     return buffer.name if known else f"{buffer.name} of {buffer.operator}"
 
 
 #: The changes by their kinds.
-CHANGES: dict[str, Callable[[Problem], Iterator[Change]]] = {
+CHANGES: dict[str, Callable[[Problem, Titles], Iterator[Change]]] = {
     "shrink": _shrunk,
     "operator": _operators,
     "in place": _in_place,

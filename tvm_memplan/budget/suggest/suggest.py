@@ -11,8 +11,9 @@ Weights are not counted, and capacities are not in the way: the question is how 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tvm_memplan.budget.suggest.changes import CHANGES, peak_of
 from tvm_memplan.budget.suggest.subproblem import of_activations
@@ -59,6 +60,7 @@ def suggest(
     planner: str = "auto",
     time_limit: float = 3.0,
     longer: float = 10.0,
+    titles: Mapping[str, str] = MappingProxyType({}),
     tell: Callable[[str], None] = lambda what: None,
 ) -> Advice:
     """Try what could make the plan of a problem smaller.
@@ -73,6 +75,8 @@ def suggest(
         Seconds for each plan.
     longer : float
         Seconds for the one long search, which is made only where the plan is above its bound.
+    titles : mapping of str to str
+        What people call the buffers, by name, such as `Allocation.title`.
     tell : callable
         Is given what is tried next, in words.
     """
@@ -89,7 +93,7 @@ def suggest(
     in_vain: list[str] = []
     for kind, changes in CHANGES.items():
         made = []
-        for number, change in enumerate(changes(asked), 1):
+        for number, change in enumerate(changes(asked, titles), 1):
             tell(f"{kind} {number}")
             gain = peak - peak_of(change.problem)
             if gain > 0 and now <= peak:

@@ -12,6 +12,7 @@ from tvm_memplan.dialects.relax.functions import (
 )
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
+from tvm_memplan.dialects.relax.layers import Noted, with_layers, with_sources
 from tvm_memplan.dialects.relax.merged import Groups, kept, merged_kernels
 from tvm_memplan.dialects.relax.passes import (
     cuda_graphs,
@@ -35,6 +36,7 @@ __all__ = [
     "KernelBody",
     "KernelCall",
     "KernelScratch",
+    "Noted",
     "Output",
     "Spot",
     "Storage",
@@ -62,6 +64,8 @@ __all__ = [
     "shape_variables",
     "standard_pipeline",
     "with_functions",
+    "with_layers",
+    "with_sources",
     "without_promises",
     "without_unused",
 ]

@@ -33,6 +33,7 @@ from tvm import ir, relax, tirx
 from tvm_memplan.dialects.relax.calls import Call, understood
 from tvm_memplan.dialects.relax.ends import arguments, inputs_of, results
 from tvm_memplan.dialects.relax.graph import CALLER, RUN_TIME, Graph, KernelCall, Tensor
+from tvm_memplan.dialects.relax.layer_names import LayerNames
 from tvm_memplan.dialects.relax.shapes import shape_variables, upper_bounds
 from tvm_memplan.dialects.relax.sizes import TensorSize, is_empty, measure
 from tvm_memplan.dialects.relax.values import NOTHING, Value, item, leaves, leaves_of, mapped, merged
@@ -87,11 +88,12 @@ class _Reader:
     steps: int = 0
     taken: set[str] = field(default_factory=set)
     one: dict[str, str] = field(default_factory=dict)  # the results of two branches that became one
-    names: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)  # how often, so that steps have names of their own
     kept: dict[str, str] = field(default_factory=dict)  # why somebody else may keep an allocation
     all_left: str = ""
     viewed: set[str] = field(default_factory=set)  # what has a view that may begin elsewhere
+    names: LayerNames = field(default_factory=LayerNames)
 
     def graph(self, function: Any) -> Graph:
         self._parameters(function)
@@ -124,6 +126,8 @@ class _Reader:
             given,
             results(function, value, outputs, self.kept),
             self.kept,
+            self.names.origins,
+            self.names.layers,
         )
 
     # -- parameters and names --------------------------------------------------------------------------------------
@@ -148,6 +152,7 @@ class _Reader:
             if size is None or size.bytes is not None:
                 total = 0 if size is None else size.coefficient
                 self.elsewhere[name] = Alloc(name, total, 1, scope, what)
+                self.names.exists(name, shape, kind.dtype.dtype, what is Kind.WEIGHTS)
                 return frozenset({name})
             reason = f"{what.value}: {_unbounded(size)}"
         else:
@@ -159,10 +164,10 @@ class _Reader:
         if name not in self.taken:
             self.taken.add(name)
             return name
-        count = self.names.get(name, 1) + 1
+        count = self.counts.get(name, 1) + 1
         while f"{name}#{count}" in self.taken:
             count += 1
-        self.names[name] = count
+        self.counts[name] = count
         self.taken.add(f"{name}#{count}")
         return f"{name}#{count}"
 
@@ -222,6 +227,7 @@ class _Reader:
         if isinstance(value, ir.Call):
             return self._call(var, value)
         self.values[var] = self._value(value)
+        self.names.bound(var, self.values[var])
         return []
 
     def _value(self, expr: Any) -> Value:
@@ -313,6 +319,7 @@ class _Reader:
         count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
         label = call.operator if count == 1 else f"{call.operator}#{count}"
         nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))
+        self.names.called(label, leaves_of(arguments))
         made = NOTHING
         if call.returns:
             made = self._outside(var.name, expr.ty, Kind.ACTIVATION, RUN_TIME)
@@ -343,6 +350,7 @@ class _Reader:
                 raise UnsupportedIR(f"{described}: its shape is not known")
             shape = kind.values
         size = measure(list(shape), dtype.value, self.bounds, described)
+        self.names.allocated(name, list(shape), dtype.value)
         index = int(device) if isinstance(device, tirx.IntImm) else -1
         self.tensors[name] = Tensor(name, (var,), size, str(dtype.value), index, str(scope.value))
         return frozenset({name})

@@ -9,6 +9,7 @@ from typing import Any
 from tvm_memplan.dialects.relax.sizes import TensorSize
 from tvm_memplan.planning.trace import Alloc, Node
 from tvm_memplan.report.memory import LeftAlone
+from tvm_memplan.report.origin import Origin
 
 #: Scopes of a `Trace` for what is not in an arena: inputs, outputs and weights; what others allocate at run time.
 CALLER, RUN_TIME = "caller", "run time"
@@ -163,6 +164,10 @@ class Graph:
         What a caller could supply of `outputs`, by allocation.
     kept : mapping of str to str
         Why somebody else may keep an allocation.
+    origins : mapping of str to Origin
+        What is known of the tensors, by the names of what holds them.
+    layers : mapping of str to str
+        The layer that a step computes, or a part of, by the step's operator, as far as it is known.
     """
 
     function: str
@@ -179,6 +184,8 @@ class Graph:
     arguments: tuple[Argument, ...] = ()
     results: Mapping[str, Output] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    layers: Mapping[str, str] = field(default_factory=dict)
 
     def allocation(self, name: str) -> Tensor:
         """What the function allocates under a name, handed back or not."""

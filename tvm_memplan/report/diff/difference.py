@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tvm_memplan.report.diff.match import Pair, match
@@ -42,7 +42,10 @@ class PoolChange:
 
 @dataclass(frozen=True)
 class OperatorChange:
-    """The sum of the sizes of an operator's buffers, in bytes; None where there was, or is, no such operator."""
+    """The sum of the sizes of an operator's buffers, in bytes; None where there was, or is, no such operator.
+
+    Where both reports know the layers of the model, `operator` is a layer.
+    """
 
     operator: str
     old: int | None
@@ -118,7 +121,7 @@ def difference(old: MemoryReport, new: MemoryReport) -> Difference:
         old,
         new,
         tuple(_pools(old, new, pairs)),
-        tuple(sorted(_operators(a, b, pairs), key=lambda change: -abs(change.growth))),
+        tuple(sorted(_operators(a, b, pairs, _owner(a, b)), key=lambda change: -abs(change.growth))),
         tuple(sorted(_buffers(a, b, pairs), key=lambda change: -abs(change.growth))),
         tuple(left for left in new.left_alone if (left.function, left.name) not in known),
     )
@@ -161,21 +164,30 @@ def _buffers(a: Sequence[Allocation], b: Sequence[Allocation], pairs: Sequence[P
     return [*changed, *added, *removed]
 
 
-def _operators(a: Sequence[Allocation], b: Sequence[Allocation], pairs: Sequence[Pair]) -> list[OperatorChange]:
+def _owner(a: Sequence[Allocation], b: Sequence[Allocation]) -> Callable[[Allocation], str]:
+    """What a buffer is counted under: its layer where both reports know of layers, else its operator."""
+    if any(row.layers for row in a) and any(row.layers for row in b):
+        return lambda row: row.home
+    return lambda row: row.operator
+
+
+def _operators(
+    a: Sequence[Allocation], b: Sequence[Allocation], pairs: Sequence[Pair], owner: Callable[[Allocation], str]
+) -> list[OperatorChange]:
     """Compare operators; one that was renumbered goes by its new name."""
     renamed: dict[str, str] = {}
     for i, j in pairs:
-        renamed.setdefault(a[i].operator, b[j].operator)
-    current = {row.operator for row in b}
+        renamed.setdefault(owner(a[i]), owner(b[j]))
+    current = {owner(row) for row in b}
     before: dict[str, int] = {}
     for row in a:
         # What no new buffer came from keeps its name, unless a new operator has it.
-        name = renamed.get(row.operator, row.operator)
-        if row.operator not in renamed and name in current:
+        name = renamed.get(owner(row), owner(row))
+        if owner(row) not in renamed and name in current:
             name = f"{name} (before)"
         before[name] = before.get(name, 0) + row.size
     after: dict[str, int] = {}
     for row in b:
-        after[row.operator] = after.get(row.operator, 0) + row.size
+        after[owner(row)] = after.get(owner(row), 0) + row.size
     changes = [OperatorChange(name, before.get(name), after.get(name)) for name in dict.fromkeys((*after, *before))]
     return [change for change in changes if change.operator and change.old != change.new]

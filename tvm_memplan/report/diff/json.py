@@ -10,6 +10,7 @@
                 "joined_peak": ["buffer", ...], "left_peak": ["buffer", ...]}],
      "operators": [{"operator": "conv2d_3", "old_bytes": 100 or null, "new_bytes": 200 or null, "growth_bytes": 100}],
      "buffers": [{"what": "grown", "old_name": "sid_3" or null, "new_name": "sid_4" or null, "operator": "conv2d_3",
+                  "layer": "model/conv_3/Relu" (empty where none is known),
                   "old_bytes": 100 or null, "new_bytes": 200 or null, "growth_bytes": 100}],
      "newly_left_alone": [{"name": "s", "function": "f", "size_bytes": 512 or null, "reason": "..."}]}
 """
@@ -51,6 +52,7 @@ def diff_fields(found: Difference, broken: Sequence[str] = ()) -> dict[str, Any]
                 "old_name": change.old and change.old.name,
                 "new_name": change.new and change.new.name,
                 "operator": change.row.operator,
+                "layer": change.row.home if change.row.layers else "",
                 "old_bytes": change.sizes[0],
                 "new_bytes": change.sizes[1],
                 "growth_bytes": change.growth,

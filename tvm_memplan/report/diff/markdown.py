@@ -48,7 +48,7 @@ def _lines(found: Difference, broken: Sequence[str]) -> Iterator[str]:
     for change in found.pools:
         if peak_moved(change):
             yield ""
-            was, now = _code(peak(change.old)), _code(peak(change.new))
+            was, now = _code(peak(found.old, change.old)), _code(peak(found.new, change.new))
             yield f"The peak of {_code(change.pool)} was at {was}, it is at {now}."
             for what, held in (("Now there", change.joined), ("No longer", change.gone)):
                 if held:

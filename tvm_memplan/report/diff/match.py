@@ -1,8 +1,10 @@
 """Which buffer of an old plan is which of a new one.
 
 Names are what people gave, or they are numbers that a compiler counted up, and then one more operator renames all that
-follow. So both are tried, and what explains the new plan with the least change wins, names when it is a draw::
+follow. So these are tried, and what explains the new plan with the least change wins, names when it is a draw::
 
+    by layer   same layer of the model, or scratch of the same name in the same layers: no compiler changes those, so
+               what is found like this is settled, and the other two are for the rest
     by name    same name; what is left over, by size and kind in the order of first use
     by place   same size, kind and operator but for its number, in the order of first use; between two such pairs, the
                same operator with another size
@@ -30,9 +32,32 @@ _NUMBER = re.compile(r"_?\d+$")
 
 def match(old: Sequence[Allocation], new: Sequence[Allocation]) -> list[Pair]:
     """Return the pairs, in the order of the new buffers; buffers in none were removed or added."""
-    named, placed = _by_name(old, new), _by_place(old, new)
-    best = min(named, placed, key=lambda pairs: _change(old, new, pairs))
-    return sorted(best, key=lambda pair: pair[1])
+    settled = _same_layers(old, new)
+    ours, theirs = ([k for k, _ in enumerate(rows) if k not in done] for rows, done in zip((old, new), _sides(settled)))
+    left_old, left_new = [old[i] for i in ours], [new[j] for j in theirs]
+    named, placed = _by_name(left_old, left_new), _by_place(left_old, left_new)
+    best = min(named, placed, key=lambda pairs: _change(left_old, left_new, pairs))
+    return sorted([*settled, *((ours[i], theirs[j]) for i, j in best)], key=lambda pair: pair[1])
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[set[int], set[int]]:
+    return {i for i, _ in pairs}, {j for _, j in pairs}
+
+
+def _same_layers(old: Sequence[Allocation], new: Sequence[Allocation]) -> list[Pair]:
+    """Pair what has the same name in the model, where it is the only one on either side."""
+    names_old, names_new = ([_in_model(row) for row in rows] for rows in (old, new))
+    often_old, often_new = Counter(names_old), Counter(names_new)
+    found = {name: i for i, name in enumerate(names_old) if name and often_old[name] == 1}
+    return [(found[name], j) for j, name in enumerate(names_new) if name in found and often_new[name] == 1]
+
+
+def _in_model(row: Allocation) -> tuple[object, ...]:
+    """What a buffer is in the words of the model, empty where it has none: a layer's tensor, or what helps layers."""
+    if row.layer:
+        return (row.layer, row.kind)
+    own = row.name.removeprefix(f"{row.operator}.")
+    return (own, row.kind, row.layers) if row.layers and own != row.name else ()
 
 
 def _by_name(old: Sequence[Allocation], new: Sequence[Allocation]) -> list[Pair]:

@@ -45,7 +45,7 @@ def _lines(found: Difference, broken: Sequence[str], rows: int | None) -> Iterat
     for change in found.pools:
         if peak_moved(change):
             yield ""
-            yield from _peak(change)
+            yield from _peak(found, change)
     if found.operators:
         yield ""
         changed = [(c.operator, count(c.old), count(c.new), signed(c.growth)) for c in found.operators[:rows]]
@@ -81,9 +81,9 @@ def _lines(found: Difference, broken: Sequence[str], rows: int | None) -> Iterat
             yield from bullet(line)
 
 
-def _peak(change: PoolChange) -> Iterator[str]:
-    yield shorten(f"{change.pool}: the peak was at {peak(change.old)}", WIDTH)
-    yield shorten(f"{'':{min(len(change.pool), 40)}}  it is now at {peak(change.new)}", WIDTH)
+def _peak(found: Difference, change: PoolChange) -> Iterator[str]:
+    yield shorten(f"{change.pool}: the peak was at {peak(found.old, change.old)}", WIDTH)
+    yield shorten(f"{'':{min(len(change.pool), 40)}}  it is now at {peak(found.new, change.new)}", WIDTH)
     for what, held in (("now there", change.joined), ("no longer", change.gone)):
         lines = [(what, f"{row.size:,} B", row.title) for row in held[:HOLDERS]]
         if lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvm_memplan.report.diff.difference import PoolChange
-from tvm_memplan.report.memory import PoolFigures
+from tvm_memplan.report.memory import MemoryReport, PoolFigures
 
 
 def signed(size: int) -> str:
@@ -26,11 +26,12 @@ def share(change: PoolChange) -> str:
     return f"{part:+.1%}" if change.growth else "0.0%"
 
 
-def peak(figures: PoolFigures | None) -> str:
+def peak(report: MemoryReport, figures: PoolFigures | None) -> str:
     """Say where the peak of a pool is."""
     if figures is None or figures.peak is None:
         return "nowhere in particular"
-    return f"step {figures.peak.step}" + (f", {figures.peak.operator}" if figures.peak.operator else "")
+    doing = report.at(figures.peak.step, figures.peak.operator, 60)
+    return f"step {figures.peak.step}" + (f", {doing}" if doing else "")
 
 
 def peak_moved(change: PoolChange) -> bool:

@@ -28,7 +28,9 @@ def chrome_trace(report: MemoryReport) -> str:
     """Return a report as JSON text of the Trace Event Format."""
     events: list[dict[str, Any]] = [_name("process_name", STEPS, 0, "operators")]
     for step, operator in enumerate(report.steps):
-        events.append(_complete(operator or f"step {step}", "operator", STEPS, 1, step, step + 1, {"step": step}))
+        name = report.at(step) or f"step {step}"
+        arguments = {"step": step, **({"operator": operator} if operator and operator != name else {})}
+        events.append(_complete(name, "operator", STEPS, 1, step, step + 1, arguments))
     for pid, figures in enumerate(report.pools, STEPS + 1):
         events.append(_name("process_name", pid, 0, f"pool {figures.pool}"))
         curve = pool_timeline(report, figures.pool)
@@ -40,7 +42,11 @@ def chrome_trace(report: MemoryReport) -> str:
         for start, stop, row in _lives(report, figures.pool):
             lane = next((k for k, end in enumerate(lanes) if end <= start), len(lanes))
             lanes[lane : lane + 1] = [stop]
-            events.append(_complete(row.name, row.kind.value, pid, lane + 1, start, stop, _arguments(row)))
+            events.append(
+                _complete(
+                    row.title if row.layers else row.name, row.kind.value, pid, lane + 1, start, stop, _arguments(row)
+                )
+            )
         events += [_name("thread_name", pid, lane + 1, f"buffers {lane + 1}") for lane in range(len(lanes))]
     other = {"model": report.model, "target": report.target, "planner": report.planner, "unit of time": "step"}
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}) + "\n"
@@ -53,7 +59,15 @@ def _lives(report: MemoryReport, pool: str) -> list[tuple[int, int, Allocation]]
 
 def _arguments(row: Allocation) -> dict[str, Any]:
     found: dict[str, Any] = {"size_bytes": row.size, "offset_bytes": row.offset, "alignment_bytes": row.alignment}
-    texts = {"operator": row.operator, "tensor": row.tensor, "in_place_of": row.in_place_of}
+    texts = {
+        "buffer": row.name if row.layers else "",
+        "operator": row.operator,
+        "layer": row.layer,
+        "layers": " | ".join(row.layers),
+        "source": row.source,
+        "tensor": row.tensor,
+        "in_place_of": row.in_place_of,
+    }
     return found | {name: text for name, text in texts.items() if text}
 
 

@@ -6,7 +6,8 @@ Fields as `torch.cuda.memory._snapshot` documents them: ``segments`` (what is th
 - a pool is a device, so the viewer shows one pool at a time, and its arena is one segment;
 - a buffer is an ``alloc`` at its first step and a ``free_requested`` and ``free_completed`` where it dies; of two live
   ranges each is an allocation of its own;
-- what a stack trace is there, says here who a buffer is: its name, its operator, and the step;
+- what a stack trace is there, says here who a buffer is: its layer where one is known, and where that was written; its
+  name, its operator, and the step;
 - at one step, births come before deaths here as in the plan, except where bytes are taken over: the viewer knows no two
   blocks at one address, so what dies where another is born dies first.
 
@@ -74,7 +75,7 @@ def _trace(report: MemoryReport, figures: PoolFigures, device: int) -> list[dict
     there: dict[int, Allocation] = {}
     for step, born, i in events:
         row = rows[i]
-        frames = [_frame(row.name, row.operator or row.kind.value, step)]
+        frames = [*_layer_frames(row, step), _frame(row.name, row.operator or row.kind.value, step)]
         if not born:
             if there.pop(i, None) is not None:
                 entries += _free(base, row, frames, step)
@@ -82,7 +83,8 @@ def _trace(report: MemoryReport, figures: PoolFigures, device: int) -> list[dict
         # In place: the bytes change hands at once.
         for k, other in list(there.items()):
             if other.offset < row.end and row.offset < other.end:
-                entries += _free(base, there.pop(k), [_frame(other.name, "taken over", step)], step)
+                gone = [*_layer_frames(other, step), _frame(other.name, "taken over", step)]
+                entries += _free(base, there.pop(k), gone, step)
         there[i] = row
         entries.append(_entry("alloc", base + row.offset, row.size, frames, step))
     return entries
@@ -95,6 +97,14 @@ def _free(base: int, row: Allocation, frames: list[dict[str, Any]], step: int) -
 
 def _entry(action: str, address: int, size: int, frames: list[dict[str, Any]], step: int) -> dict[str, Any]:
     return {"action": action, "addr": address, "size": size, "stream": 0, "time_us": step, "frames": frames}
+
+
+def _layer_frames(row: Allocation, step: int) -> list[dict[str, Any]]:
+    """The innermost frame, where a layer is known: the viewer shows it first."""
+    if not row.layers:
+        return []
+    file, _, line = row.source.rpartition(":")
+    return [_frame(row.title, file or row.tensor, int(line) if file and line.isdigit() else step)]
 
 
 def _frame(name: str, file: str, line: int) -> dict[str, Any]:

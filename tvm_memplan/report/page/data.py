@@ -4,11 +4,13 @@
 
     {"model": "kws", "target": "c", "planner": "auto",
      "kinds": ["input", ...], "operators": ["conv2d", ...], "steps": [index of an operator, ...],
+     "layers": ["model/conv2d/Relu", ...], "stepLayers": [index of a layer or -1, ...] (or empty),
      "pools": [{"name", "capacity" or null, "alignment", "naive", "planned", "bound", "boundKind", "mean",
                 "peak": {"step", "operator", "holders": [index of a buffer, ...]} or null,
                 "moments": [step, ...], "held": [bytes, ...]}],
      "buffers": [[name, operator, kind, pool, offset, size, alignment, [start, stop, start, stop, ...], tensor, scope,
-                  in place of (-1 for none), [[name, offset, size], ...]], ...],
+                  in place of (-1 for none), [[name, offset, size], ...],
+                  title (empty: name and operator), [index of a layer, ...], source], ...],
      "leftAlone": [{"name", "function", "scope", "size" or null, "reason"}], "notes": ["..."]}
 
 Sizes and offsets are bytes. The script computes with doubles, which are exact up to 8 PiB.
@@ -30,6 +32,8 @@ def page_data(report: MemoryReport) -> dict[str, Any]:
     for i, row in enumerate(report.allocations):
         names.setdefault(row.name, i)
     pools = {figures.pool: i for i, figures in enumerate(report.pools)}
+    told = (layer for row in report.allocations for layer in row.layers)
+    layers = {name: i for i, name in enumerate(dict.fromkeys([*told, *filter(None, report.step_layers)]))}
     return {
         "model": report.model,
         "target": report.target,
@@ -37,8 +41,10 @@ def page_data(report: MemoryReport) -> dict[str, Any]:
         "kinds": [kind.value for kind in Kind],
         "operators": list(operators),
         "steps": [operators[name] for name in report.steps],
+        "layers": list(layers),
+        "stepLayers": [layers.get(name, -1) for name in report.step_layers],
         "pools": [_pool(report, figures, names) for figures in report.pools],
-        "buffers": [_buffer(row, operators, names, pools) for row in report.allocations],
+        "buffers": [_buffer(row, operators, names, pools, layers) for row in report.allocations],
         "leftAlone": [
             {
                 "name": left.name,
@@ -80,7 +86,13 @@ def _pool(report: MemoryReport, figures: PoolFigures, names: dict[str, int]) -> 
     }
 
 
-def _buffer(row: Allocation, operators: dict[str, int], names: dict[str, int], pools: dict[str, int]) -> list[Any]:
+def _buffer(
+    row: Allocation,
+    operators: dict[str, int],
+    names: dict[str, int],
+    pools: dict[str, int],
+    layers: dict[str, int],
+) -> list[Any]:
     return [
         row.name,
         operators[row.operator],
@@ -94,4 +106,7 @@ def _buffer(row: Allocation, operators: dict[str, int], names: dict[str, int], p
         row.scope,
         -1 if row.in_place_of is None else names.get(row.in_place_of, -1),
         [[alias.name, alias.offset, alias.size] for alias in row.aliases],
+        row.title if row.layer or row.layers else "",
+        [layers[layer] for layer in row.layers],
+        row.source,
     ]

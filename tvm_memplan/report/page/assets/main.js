@@ -180,8 +180,9 @@ function showTip(buffer, x, y) {
   if (!buffer) return;
   const lines = [buffer.operator, buffer.tensor, `${report.kinds[buffer.kind]}, ${both(buffer.size)}`,
     `bytes [${buffer.offset.toLocaleString("en-US")}, ${buffer.end.toLocaleString("en-US")})`, `alive ${lifetime(buffer)}`];
-  if (buffers[buffer.inPlaceOf]) lines.push(`in place of ${buffers[buffer.inPlaceOf].name}`);
-  tip.replaceChildren(element("b", {}, buffer.name), ...lines.filter(Boolean).map((line) => element("span", {}, line)));
+  if (buffers[buffer.inPlaceOf]) lines.push(`in place of ${label(buffers[buffer.inPlaceOf])}`);
+  if (buffer.source) lines.push(`written at ${buffer.source}`);
+  tip.replaceChildren(element("b", {}, label(buffer)), ...lines.filter(Boolean).map((line) => element("span", {}, line)));
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];
   tip.style.left = `${Math.max(0, Math.min(plot.width - width, x + 14))}px`;
   tip.style.top = `${y + 16 + height < plot.height ? y + 16 : Math.max(0, y - height - 10)}px`;

@@ -69,9 +69,12 @@ function fillRows(list, found, most, state, pick) {
 function fillPicked(box, buffer, pick, zoomTo, close) {
   box.hidden = !buffer;
   if (!buffer) return;
-  const link = (other) => element("button", { type: "button", class: "link", onclick: () => pick(other) }, other.name);
+  const link = (other) => element("button", { type: "button", class: "link", onclick: () => pick(other) }, label(other));
   const facts = element("dl");
   const say = (name, ...value) => facts.append(element("dt", {}, name), element("dd", {}, ...value));
+  if (buffer.title && buffer.title !== buffer.name) say("name", buffer.name);
+  if (buffer.layers.length) say(buffer.layers.length === 1 ? "layer" : "layers", buffer.layers.join(", "));
+  if (buffer.source) say("written at", buffer.source);
   if (buffer.operator) say("operator", buffer.operator);
   say("kind", swatch(buffer.kind), ` ${report.kinds[buffer.kind]}${buffer.scope === "global" ? "" : `, scope ${buffer.scope}`}`);
   if (buffer.tensor) say("tensor", buffer.tensor);
@@ -88,7 +91,7 @@ function fillPicked(box, buffer, pick, zoomTo, close) {
   for (const other of buffers) if (other.inPlaceOf === buffer.index) say("taken by", link(other));
   for (const [name, offset, size] of buffer.aliases) say("alias", `${name}: ${exact(size)} at byte ${offset.toLocaleString("en-US")} of it`);
   box.replaceChildren(
-    element("div", { class: "head" }, element("h2", {}, buffer.name),
+    element("div", { class: "head" }, element("h2", {}, label(buffer)),
       element("button", { type: "button", onclick: zoomTo }, "Zoom to"),
       element("button", { type: "button", "aria-label": "Close", onclick: close }, "×")),
     facts);
@@ -101,7 +104,7 @@ function lifeLength(buffer) {
 
 // The columns of the table: head, class, what a cell shows, and what it is sorted by.
 const COLUMNS = [
-  ["Buffer", "", null, (b) => b.name],
+  ["Buffer", "", null, label],
   ["Operator", "wide", (b) => b.operator, (b) => b.operator],
   ["Tensor", "wide", (b) => b.tensor, (b) => b.tensor],
   ["Kind", "wide", (b) => report.kinds[b.kind], (b) => b.kind],
@@ -123,8 +126,8 @@ function fillTable(body, found, state, pick) {
     for (const [, style, text] of COLUMNS) {
       row.append(text
         ? element("td", { class: style, title: text(buffer) }, style.includes("num") ? text(buffer) : ends(text(buffer)))
-        : element("td", { class: style, title: buffer.name }, element("div", { class: "cell" }, swatch(buffer.kind),
-          element("button", { type: "button", onclick: () => pick(buffer) }, ends(buffer.name)))));
+        : element("td", { class: style, title: label(buffer) }, element("div", { class: "cell" }, swatch(buffer.kind),
+          element("button", { type: "button", onclick: () => pick(buffer) }, ends(label(buffer))))));
     }
     return row;
   }));

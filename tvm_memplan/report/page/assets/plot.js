@@ -292,10 +292,11 @@ class Plot {
   drawLabel({ buffer, left, right, top, bottom }) {
     const { context } = this;
     const [width, height] = [right - left, bottom - top];
-    const name = this.clip(buffer.name, width - 8);
-    const upright = name === "" || (name !== buffer.name && height > 2 * width);
+    const whole = label(buffer);
+    const name = this.fit(whole, width - 8);
+    const upright = name === "" || (name !== whole && height > 2 * width);
     const [along, across] = upright ? [height, width] : [width, height];
-    const text = upright ? this.clip(buffer.name, along - 8) : name;
+    const text = upright ? this.fit(whole, along - 8) : name;
     if (!text || across < 15) return;
     const size = round(buffer.size);
     const two = across >= 32 && context.measureText(size).width <= along - 8;
@@ -305,6 +306,16 @@ class Plot {
     context.fillText(text, 0, two ? -7 : 0);
     if (two) context.fillText(size, 0, 8);
     context.restore();
+  }
+
+  // Of a name like a path the last parts say most; the very last, often the operator, too little.
+  fit(text, room) {
+    const parts = text.includes(" ") ? [text] : text.split("/");
+    for (let from = 0; from < Math.max(1, parts.length - 1); from++) {
+      const shorter = from ? `…/${parts.slice(from).join("/")}` : text;
+      if (this.context.measureText(shorter).width <= room) return shorter;
+    }
+    return this.clip(text, room);
   }
 
   // Names are cut in the middle, since they differ at either end.

@@ -17,7 +17,10 @@ const buffers = report.buffers.map((row, index) => ({
   scope: row[9],
   inPlaceOf: row[10],
   aliases: row[11],
-  text: [row[0], report.operators[row[1]], row[8], report.kinds[row[2]], ...row[11].map((alias) => alias[0])]
+  title: row[12],
+  layers: row[13].map((layer) => report.layers[layer]),
+  source: row[14],
+  text: [row[0], row[12], row[14], ...row[13].map((layer) => report.layers[layer]), report.operators[row[1]], row[8], report.kinds[row[2]], ...row[11].map((alias) => alias[0])]
     .join("\n").toLowerCase(),
 }));
 
@@ -51,8 +54,11 @@ function pairs(flat) {
   return found;
 }
 
+// What happens at a step: the layer, where it is known, and the operator.
 function operatorAt(step) {
-  return step in report.steps ? report.operators[report.steps[step]] : "";
+  const operator = step in report.steps ? report.operators[report.steps[step]] : "";
+  const layer = report.layers[report.stepLayers[step]] ?? "";
+  return layer && operator && layer !== operator ? `${layer} (${operator})` : layer || operator;
 }
 
 function aliveAt(pool, step) {
@@ -75,8 +81,14 @@ function heldAt(pool, step) {
 }
 
 function title(buffer) {
-  const known = !buffer.operator || buffer.name.startsWith(buffer.operator);
+  if (buffer.title) return buffer.title;
+  const known = !buffer.operator || report.kinds[buffer.kind] === "input" || buffer.name.startsWith(buffer.operator);
   return known ? buffer.name : `${buffer.name} of ${buffer.operator}`;
+}
+
+// What stands in a rectangle or a heading: the layer where one is known.
+function label(buffer) {
+  return buffer.title || buffer.name;
 }
 
 function lifetime(buffer) {
