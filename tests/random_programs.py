@@ -16,8 +16,13 @@ OUT = 64
 # How a buffer may be made from another of its kind; several of one name are several chances.
 DERIVED = (
     "serial", "serial", "unrolled", "vectorized", "parallel", "turned", "ahead", "behind", "twice", "all twice",
-    "blocks", "blocks", "fused", "fused", "strided", "guarded", "alias",
+    "blocks", "blocks", "fused", "fused", "strided", "guarded", "alias", "first last", "ahead together", "lanes",
+    "either or",
 )  # fmt: skip
+# How deep loops, branches and allocations may be nested: small programs are as good at finding faults, and quicker.
+# Rounds that keep a worker busy for about 0.1 ms.
+SLOWLY = 20000
+DEPTHS = (1, 1, 1, 1, 1, 2, 2, 3)
 
 
 class Program:
@@ -25,6 +30,7 @@ class Program:
 
     def __init__(self, seed, nodes):
         self.random = random.Random(seed)
+        self.depth = self.random.choice(DEPTHS)
         self.nodes = nodes
         self.count = 0
         self.input = nodes.parameter("A", LENGTH)
@@ -33,7 +39,7 @@ class Program:
     def function(self):
         """The PrimFunc."""
         start = self.loop(OUT, lambda i: self.store(self.output, i, self.nodes.number(1)))
-        return self.nodes.function(self.input, self.output, self.nodes.sequence([start, self.scope([], 3)]))
+        return self.nodes.function(self.input, self.output, self.nodes.sequence([start, self.scope([], self.depth)]))
 
     # A scope allocates some buffers and does something with all that it can see. `visible` are (buffer, length).
 
@@ -117,6 +123,50 @@ class Program:
             return [self.loop(last, lambda i: put(i, i + 1)), put(self.nodes.number(last), self.nodes.number(last))]
         if kind == "behind":
             return [put(self.nodes.number(0)), self.loop(last, lambda i: put(i + 1, i))]
+        if kind == "ahead together":  # right for one worker, wrong for several, of which one should meet the other
+
+            def slowly(i):
+                step = self.load(target, i) * self.nodes.number(31) + self.load(source, i + 1)
+                return self.nodes.sequence([put(i), self.loop(SLOWLY, lambda _: self.store(target, i, step))])
+
+            most = self.loop(last, slowly, kind="parallel")
+            return [most, put(self.nodes.number(last), self.nodes.number(last))]
+        if kind == "lanes":  # the lanes of two rounds meet, their first lanes never do
+            lanes = 4 if last >= 4 else 1
+            whole = last // lanes * lanes
+
+            def across(o):
+                return self.loop(lanes, lambda v: put(o * lanes + v + 1, o * lanes + v), kind="vectorized")
+
+            rest = [put(self.nodes.number(i)) for i in (*range(whole + 1, length), 0)]
+            return [self.loop(whole // lanes, across), *rest]
+        if kind == "first last":  # the first of a block looks at all others, which may be the target by now
+
+            def block_of(o):
+                others = self.loop(block - 1, lambda i: put(o * block + 1 + i, o * block + 1 + i))
+                return self.nodes.sequence([others, self.loop(block, lambda j: put(o * block, o * block + j))])
+
+            return [self.loop(length // block, block_of)]
+        if kind == "either or":  # branches that seem to exclude each other
+            limits = self.nodes.number(self.random.randint(-20, 60)), self.nodes.number(self.random.randint(-20, 60))
+            place = self.random.randrange(OUT)
+
+            def told(i):
+                return self.load(self.input, i % LENGTH)
+
+            def add(i, value):
+                return self.store(self.output, (i + place) % OUT, self.load(self.output, (i + place) % OUT) + value)
+
+            def parts(i):
+                return self.nodes.sequence(
+                    [
+                        self.nodes.branch(told(i) > limits[0], put(i, i), None),
+                        self.nodes.branch(told(i) <= limits[0], put(i), None),
+                        self.nodes.branch(told(i) > limits[1], add(i, mark), add(i, self.load(source, i))),
+                    ]
+                )
+
+            return [self.loop(length, parts)]
         if kind == "twice":
             return [self.loop(length, lambda i: self.loop(2, lambda _: put(i, i)))]
         if kind == "all twice":

@@ -26,7 +26,7 @@ SEEDS = {
 
 
 def outputs(seed, passes, target):
-    module = build(Program(seed, Nodes()).function(), passes, target, spy=False)
+    module = build(Program(seed, Nodes()).function(), passes, target, vectorize=True, spy=False)
     results = []
     for k in range(2):
         values = np.random.default_rng(seed * 10 + k).integers(-50, 90, LENGTH).astype("int32")
