@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tvm_memplan.cli.models import open_model
 from tvm_memplan.cli.options import (
     add_dimensions,
+    add_ends,
     add_json,
     add_planner,
     add_target,
@@ -33,6 +34,7 @@ def add(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="PROBLEM|MODEL", help="as for `plan`; of a plan, its problem is taken")
     add_target(parser)
     add_dimensions(parser)
+    add_ends(parser)
     add_planner(parser)
     parser.add_argument(
         "--longer", type=seconds, default=10.0, metavar="SECONDS", help="for the one longer search (default: 10)"
@@ -54,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if problem_file:
         problem = read_problem(options.file)
     else:
-        model = open_model(options.file, options.target, dict(options.shape), dict(options.bound))
+        shapes, bounds = dict(options.shape), dict(options.bound)
+        model = open_model(options.file, options.target, shapes, bounds, options.outputs, options.donate)
         problem = model.problem
     with progress(f"trying what would make the plan of {options.file} smaller") as tell:
         advice = suggest(
