@@ -26,11 +26,15 @@ DEPTHS = (1, 1, 1, 1, 1, 2, 2, 3)
 
 
 class Program:
-    """One random function `entry(A: int32[16], O: int32[64])`, reproducible from its seed."""
+    """One random function `entry(A: int32[16], O: int32[64])`, reproducible from its seed.
 
-    def __init__(self, seed, nodes):
+    `kinds` are those of `DERIVED` that it may have; of only one, programs are small.
+    """
+
+    def __init__(self, seed, nodes, kinds=DERIVED):
         self.random = random.Random(seed)
-        self.depth = self.random.choice(DEPTHS)
+        self.kinds = kinds
+        self.depth = self.random.choice(DEPTHS if len(kinds) > 1 else (1,))
         self.nodes = nodes
         self.count = 0
         self.input = nodes.parameter("A", LENGTH)
@@ -107,7 +111,7 @@ class Program:
 
     def derive(self, target, source, length):
         """Statements that make all of `target` from `source`; some may work in place, some may not."""
-        kind = self.random.choice(DERIVED)
+        kind = self.random.choice(self.kinds)
         mark, last = self.nodes.number(self.random.randint(1, 9)), length - 1
         block = self.random.choice([n for n in (1, 2, 4, 5, 8) if length % n == 0])
 

@@ -89,3 +89,12 @@ REMOVED = {
 
 #: Those that are about in-place pairs.
 OF_PAIRS = tuple(REMOVED)[2:]
+
+#: The kinds of `tests.random_programs.DERIVED` that show some of them, rare among all programs. "workers" takes
+#: two threads that meet, so that no test can rely on it.
+SHOWN_BY = {
+    "width": ("lanes",),
+    "loops-of-one": ("first last",),
+    "workers": ("ahead together",),
+    "branches": ("either or",),
+}
