@@ -8,7 +8,9 @@ pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import tirx
+from tvm.ir import GlobalVar
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -256,3 +258,14 @@ def test_in_place_over_what_does_not_say_its_size():
     assert found.merged and found.sharing == ("reshape",)
     # A spy may keep what it is shown, so with one nothing would be one argument.
     assert same_bits(Stacked, inputs_of(Stacked, {"n": 1}, {"n": 5}, {"n": 32}), spy=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"bounds": {"n": 9}}], ids=["in place", "checked"])
+def test_what_is_added_to_the_module_is_called_by_its_own_variable(options):
+    with tvm.target.Target("llvm"):
+        made = PlanBlockMemory(**options)(lowered(Stacked))
+    known, called = list(made.functions), []
+    tvm_ffi.structural_walk(made["main"].body, (GlobalVar, called.append))
+    new = "main_check_bounds" if options else "reshape_in_place"
+    assert new in {str(var.name_hint) for var in called}
+    assert all(any(var.same_as(own) for own in known) for var in called)
