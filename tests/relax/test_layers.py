@@ -92,6 +92,36 @@ def test_each_tensor_of_an_onnx_model_has_the_name_of_what_it_is(tmp_path, kind)
             assert row.size == 4 * (3 if number == 0 else 1 + 4 * number) * 10 * 10
 
 
+def read_nodes(path, nodes, output):
+    onnx = pytest.importorskip("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    given, made = ([helper.make_tensor_value_info(name, kind, (16, 16)) for name in names] for names in ("xy", output))
+    graph = helper.make_graph([helper.make_node(*node[:3], **node[3]) for node in nodes], "g", given, made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return read_model(path)
+
+
+def test_what_a_layer_is_made_of_belongs_to_it_also_where_another_layer_comes_between(tmp_path):
+    """Gemm scales and turns `a` for itself; only then is `b` computed, which it also takes."""
+    nodes = [
+        ("Sigmoid", ["x"], ["a"], {}),
+        ("Softmax", ["y"], ["b"], {}),
+        ("Gemm", ["a", "b"], ["z"], {"alpha": 0.5, "transA": 1}),
+    ]
+    report = plan(read_nodes(tmp_path / "m.onnx", nodes, "z")).report
+    layers = {row.operator: row.layers for row in report.allocations}
+    assert layers["multiply"] == layers["transpose"] == layers["matmul"] == ("z",)
+    assert layers["tir_sigmoid"] == ("a",) and layers["softmax"] == ("b",)
+
+
+def test_a_name_that_looks_like_a_place_in_a_file_is_no_place(tmp_path):
+    nodes = [("Sigmoid", ["x"], ["a\x1ff.py:12"], {}), ("Add", ["a\x1ff.py:12", "y"], ["z"], {})]
+    report = plan(read_nodes(tmp_path / "m.onnx", nodes, "z")).report
+    assert {row.source for row in report.allocations} == {""}
+    assert "z" in named(report)
+
+
 def test_each_tensor_of_an_exported_program_says_its_module_and_its_line(tmp_path):
     torch = pytest.importorskip("torch")
 

@@ -57,6 +57,18 @@ def test_shapes_that_the_file_knows_need_not_be_given():
     assert kinds(fold_shapes(grid([3, 5]), {})) == ["Relu", "Exp", "Add"]
 
 
+def test_shapes_that_the_file_notes_of_other_tensors_are_not_believed():
+    """Whoever changes the size of an input leaves them as they were, and everybody else works them out again."""
+    x = np.random.default_rng(2).normal(size=(3, 5)).astype("float32")
+    stale = grid([3, 5])
+    stale.graph.value_info.append(helper.make_tensor_value_info("r", TensorProto.FLOAT, (1, 5)))
+    stale.graph.value_info.append(helper.make_tensor_value_info("s", TensorProto.INT64, (2,)))
+    folded = fold_shapes(stale, {})
+    expected = ReferenceEvaluator(grid([3, 5])).run(None, {"x": x})[0]
+    assert ReferenceEvaluator(folded).run(None, {"x": x})[0].tobytes() == expected.tobytes()
+    assert [list(tensor.dims) for tensor in folded.graph.initializer if tensor.name == "e"] == [[3, 5]]
+
+
 def test_what_is_open_stays_as_it_was():
     assert kinds(fold_shapes(grid(["h", 5]), {})) == kinds(grid(["h", 5]))
 

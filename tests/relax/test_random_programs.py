@@ -75,5 +75,14 @@ def test_random_programs_of_open_size_compute_the_same_bits(seed):
     assert same_bits(made, inputs, before=before)
 
 
+@pytest.mark.parametrize("seed", range(50, 54))
+def test_random_programs_without_a_spy_compute_the_same_bits(seed):
+    """A spy may keep what it is shown, so only without one are arguments in place one argument."""
+    made = program(seed, OPEN_OPERATORS, tirx.Var("n", "int64")) if seed % 2 else program(seed)
+    numbers = np.random.default_rng(seed)
+    inputs = [[numbers.normal(size=(SIDE, SIDE)).astype("float32") / 2 for _ in "xy"] for _ in range(2)]
+    assert same_bits(made, inputs, spy=False)
+
+
 def test_random_programs_share_inside_kernels():
     assert sum(len(plans(program(seed))["main"].sharing) for seed in range(8)) > 0

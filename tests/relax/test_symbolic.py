@@ -8,7 +8,9 @@ pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import tirx
+from tvm.ir import GlobalVar
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -237,3 +239,33 @@ def test_a_dynamic_transformer_takes_as_much_as_its_largest_layer_and_no_scratch
     assert sum(at_bound.arenas.values()) <= sum(
         plans(bounded(dynamic_bert()).module, FUSION, in_place=False, lift=False)["forward"].arenas.values()
     )
+
+
+@I.ir_module
+class Stacked:
+    """What is written in place says how large it is, and what it is written over does not."""
+
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32"), y: R.Tensor(("n", 3), "float32")):
+        n = T.int64()
+        a = R.concat([x, y], axis=0)
+        b = R.reshape(a, R.shape([2, n, 3]))
+        return R.sum(b, axis=0)
+
+
+def test_in_place_over_what_does_not_say_its_size():
+    found = plans(Stacked)["main"]
+    assert found.merged and found.sharing == ("reshape",)
+    # A spy may keep what it is shown, so with one nothing would be one argument.
+    assert same_bits(Stacked, inputs_of(Stacked, {"n": 1}, {"n": 5}, {"n": 32}), spy=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"bounds": {"n": 9}}], ids=["in place", "checked"])
+def test_what_is_added_to_the_module_is_called_by_its_own_variable(options):
+    with tvm.target.Target("llvm"):
+        made = PlanBlockMemory(**options)(lowered(Stacked))
+    known, called = list(made.functions), []
+    tvm_ffi.structural_walk(made["main"].body, (GlobalVar, called.append))
+    new = "main_check_bounds" if options else "reshape_in_place"
+    assert new in {str(var.name_hint) for var in called}
+    assert all(any(var.same_as(own) for own in known) for var in called)

@@ -53,9 +53,8 @@ def fold_shapes(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> Any:
     for value in model.graph.input:
         for dim, size in zip(value.type.tensor_type.shape.dim, shapes.get(value.name, ())):
             dim.dim_value = size
-    if shapes:
-        # They were worked out for open dimensions.
-        del model.graph.value_info[:]
+    # They were worked out for open dimensions, or for others: who changes the size of an input leaves these behind.
+    del model.graph.value_info[:]
     folder = _Folder(model)
     for _ in range(_ROUNDS):
         if not folder.found_more():

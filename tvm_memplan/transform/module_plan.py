@@ -168,11 +168,7 @@ def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str,
     names = {pair: _free(f"{pair[0]}_in_place", taken) for pair in kernels}
     return {
         name: {
-            var: (
-                names[call.function, groups],
-                kernels[call.function, groups],
-                dialect.kept(groups, len(call.arguments)),
-            )
+            var: (names[call.function, groups], *kernels[call.function, groups])
             for var, (call, groups) in (calls or {}).items()
         }
         for name, calls in wanted.items()

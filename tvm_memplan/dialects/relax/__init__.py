@@ -13,7 +13,7 @@ from tvm_memplan.dialects.relax.functions import (
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
 from tvm_memplan.dialects.relax.layers import Noted, with_layers, with_sources
-from tvm_memplan.dialects.relax.merged import Groups, kept, merged_kernels
+from tvm_memplan.dialects.relax.merged import Groups, merged_kernels
 from tvm_memplan.dialects.relax.passes import (
     cuda_graphs,
     module_pass,
@@ -49,7 +49,6 @@ __all__ = [
     "cuda_graphs",
     "destination",
     "foreign_functions",
-    "kept",
     "kernel_bodies",
     "kernel_scratch",
     "lift_workspace",

@@ -50,12 +50,12 @@ def with_layers(module: Any, noted: Sequence[Noted]) -> Any:
     module : tvm.IRModule
         As a front end made it.
     noted : sequence of Noted
-        Its layers, in the order in which they were made. Variables that were bound since the layer before belong to
-        the next one.
+        Its layers, in the order in which they were made. What a layer reads and no other layer is belongs to it: a
+        front end may bind the inputs of a layer between the parts of it.
     """
     first: dict[Any, Noted] = {}
     for layer in noted:
-        if isinstance(layer.made, (ir.Var, ir.Call)):
+        if isinstance(layer.made, (ir.Var, ir.Call)) and _BETWEEN not in layer.name:
             first.setdefault(layer.made, layer)
     functions = {
         var: _Namer(first).function(f) if isinstance(f, relax.Function) else f for var, f in module.functions.items()
@@ -146,15 +146,21 @@ class _Namer(BindingRewriter):
         return [relax.VarBinding(var, value, binding.span)]
 
     def _look_ahead(self, seq: Any) -> None:
-        waiting: list[Any] = []
+        waiting: dict[Any, Any] = {}  # what is nobody's yet, with its value
         for block in seq.blocks:
             for binding in block.bindings:
-                waiting.append(binding.var)
                 layer = self.layers.get(binding.var) or self.layers.get(binding.value)
-                if layer is not None:
-                    self.next.update((var, layer) for var in waiting)
-                    self.own.add(binding.var)
-                    waiting = []
+                if layer is None:
+                    waiting[binding.var] = binding.value
+                    continue
+                self.next[binding.var] = layer
+                self.own.add(binding.var)
+                read = _variables(binding.value)
+                while read:
+                    var = read.pop()
+                    if var in waiting:
+                        self.next[var] = layer
+                        read += _variables(waiting.pop(var))
 
     def _named(self, var: Any, value: Any) -> Any:
         layer = self.next.get(var)
@@ -173,6 +179,13 @@ class _Namer(BindingRewriter):
         if not self.new:
             return expr
         return tvm_ffi.structural_map(expr, (ir.Var, lambda var: self.new.get(var, var)))
+
+
+def _variables(expr: Any) -> list[Any]:
+    """The variables in an expression."""
+    found: list[Any] = []
+    tvm_ffi.structural_walk(expr, (ir.Var, found.append))
+    return found
 
 
 def _operation(value: Any, name: str) -> str:

@@ -14,7 +14,7 @@ generator writes all functions of a module by what the last one promises, and al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
@@ -29,40 +29,43 @@ from tvm_memplan.dialects.tirx.arithmetic import variables
 Groups = tuple[tuple[int, ...], ...]
 
 
-def merged_kernels(module: Any, wanted: Iterable[tuple[str, Groups]]) -> dict[tuple[str, Groups], Any] | None:
-    """Make the kernels, for the target of the context; None where one of them cannot be made.
+def merged_kernels(
+    module: Any, wanted: Iterable[tuple[str, Groups]]
+) -> dict[tuple[str, Groups], tuple[Any, tuple[int, ...]]] | None:
+    """Make the kernels, and say which arguments each is still given; None where one of them cannot be made.
+
+    They are made for the target of the context.
 
     Parameters
     ----------
     module : tvm.IRModule
         Where the kernels are.
     wanted : iterable of (str, tuple of tuple of int)
-        A kernel, and which of its arguments are one. The first of a group is the parameter that stays.
+        A kernel, and which of its arguments are one. The first of a group is the parameter that stays, if the others'
+        sizes follow from its own: where ``f32[n * 4]`` and ``f32[n, 4]`` are one, only the latter says what ``n`` is.
     """
     wanted = tuple(dict.fromkeys(wanted))
     flat = flattened({name: module[name] for name, _ in wanted})
     made = {(name, groups): _merged(flat[name], groups) for name, groups in wanted}
-    return None if None in made.values() else made
+    complete = {pair: found for pair, found in made.items() if found is not None}
+    return complete if len(complete) == len(made) else None
 
 
-def kept(groups: Groups, count: int) -> tuple[int, ...]:
-    """The positions of the arguments that are still handed over, of so many."""
-    gone = {position for group in groups for position in group[1:]}
-    return tuple(i for i in range(count) if i not in gone)
-
-
-def _merged(function: Any, groups: Groups) -> Any | None:
+def _merged(function: Any, groups: Groups) -> tuple[Any, tuple[int, ...]] | None:
     params = list(function.params)
-    into = {params[i]: params[group[0]] for group in groups for i in group[1:]}
+    stays = {_leader(params, group, groups): group for group in groups}
+    into = {params[i]: params[first] for first, group in stays.items() for i in group if i != first}
     if not all(is_buffer_var(param) for pair in into.items() for param in pair):
         return None
-    seen: dict[Any, int] = {}
+    kept = tuple(i for i, param in enumerate(params) if param not in into)
+    left = [params[i] for i in kept]
+    if not _said(left).issuperset(v for param in params for v in _shape(param)):
+        return None
 
     def replaced(stmt: Any) -> Any:
         owner = _owner(stmt.data)
         if owner not in into:
             return stmt
-        seen[owner] = seen.get(owner, 0) + 1
         data = ir.Call(stmt.data.op, [into[owner]], stmt.data.attrs, stmt.data.ty_args, stmt.data.span)
         return tirx.DeclBuffer(stmt.buffer, data=data)
 
@@ -73,13 +76,24 @@ def _merged(function: Any, groups: Groups) -> Any | None:
         uses[var] = uses.get(var, 0) + 1
 
     tvm_ffi.structural_walk(body, (ir.Var, use))
-    left = [params[i] for i in kept(groups, len(params))]
-    known = {v for param in left for v in (param, *_shape(param))}
-    lost = {v for param in into for v in _shape(param)} - known
-    if any(param in uses for param in into) or any(var in uses for var in lost):
+    if any(param in uses for param in into):
         return None
     made = tirx.PrimFunc(left, body, function.ret_type, function.attrs, function.span)
-    return made.without_attr("global_symbol") if attribute(made, "global_symbol") is not None else made
+    made = made.without_attr("global_symbol") if attribute(made, "global_symbol") is not None else made
+    return made, kept
+
+
+def _leader(params: Sequence[Any], group: Sequence[int], groups: Groups) -> int:
+    """The argument of a group that says most about sizes: all that there is to say, if one does."""
+    alone = [param for i, param in enumerate(params) if not any(i in other for other in groups)]
+    asked = {v for i in group for v in _shape(params[i])}
+    return next((i for i in group if _said([*alone, params[i]]) >= asked), group[0])
+
+
+def _said(params: Iterable[Any]) -> set[Any]:
+    """The variables that a call of a kernel with these parameters gives a value."""
+    told = (extent for param in params for extent in (param, *(param.ty.shape if is_buffer_var(param) else ())))
+    return {extent for extent in told if isinstance(extent, ir.Var)}
 
 
 def _shape(param: Any) -> Mapping[Any, None]:

@@ -36,9 +36,15 @@ def with_functions(module: Any, changed: Mapping[str, Any], added: Mapping[str, 
     A function that takes other parameters than before gets a new GlobalVar; nobody else may call it.
     """
     result = module.clone()
+    own: dict[str, Any] = {}
     for name, function in added.items():
-        result[ir.GlobalVar(name)] = function
+        own[name] = ir.GlobalVar(name)
+        _update_type(own[name], function.ty)
+        result[own[name]] = function
     for name, function in changed.items():
+        if own and isinstance(function, relax.Function):
+            # Whoever calls them does so by another GlobalVar of that name, and some passes go by the variable itself.
+            function = tvm_ffi.structural_map(function, (ir.GlobalVar, lambda var: own.get(str(var.name_hint), var)))
         var = result.get_global_var(name)
         if isinstance(function, relax.Function) and len(function.params) != len(result[var].params):
             del result[var]
