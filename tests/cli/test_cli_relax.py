@@ -55,7 +55,7 @@ def test_outputs_and_donated_inputs_are_options_of_a_model(run, tmp_path, net):
     assert "parameter 'output', which the caller supplies" in " ".join(made.stdout.split())
     assert "'main' takes x, w" in run("plan", net, "--bound", "n=8", "--donate", "y", code=2).stderr
     (tmp_path / "p.csv").write_text("id,lower,upper,size\n1,0,1,8\n")
-    assert "--outputs and --donate are for models" in run("plan", "p.csv", "--donate", "y", code=2).stderr
+    assert "--donate is for models" in run("plan", "p.csv", "--donate", "y", code=2).stderr
 
 
 def test_a_saved_module_is_read(run, tmp_path):
