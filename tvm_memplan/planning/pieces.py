@@ -105,7 +105,11 @@ def in_pieces(plan: Plan, starts: Sequence[int]) -> Plan:
         for number, (start, end) in enumerate(zip(starts, ends))
     )
     places = []
-    for place in plan.placements:
+    for buffer, place in zip(plan.problem.buffers, plan.placements):
+        if not buffer.size and len(pools) > 1:
+            # It has no bytes, but a type, and a piece may be too short for an array of that. The last ends the arena.
+            places.append(Placement(pools[-1].name, 0))
+            continue
         number = bisect_right(starts, place.offset) - 1
         places.append(Placement(pools[number].name, place.offset - starts[number]))
     return Plan(replace(plan.problem, pools=pools), tuple(places), plan.planner)

@@ -32,6 +32,7 @@ from tvm_memplan.relax.build_model import Built
 from tvm_memplan.report.measured import Arena, Handed, Measurement, Reality, Request, compare
 from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.transform.graph_problem import CALLER, RUN_TIME, SCRATCH
+from tvm_memplan.transform.module_plan import IN_PLACE
 
 
 def measure(built: Built, inputs: Sequence[Sequence[Any]], *, function: str = "main") -> Reality:
@@ -143,6 +144,8 @@ def _measurement(
     pooled, naive = watched["pooled"], watched["naive"]
     run = [Event(*row) for row in naive["run"]]
     requests, most = workspace_requests(run, symbols)
+    # The report speaks of kernels as the model has them.
+    requests = tuple(replace(row, function=row.function.rstrip("_").removesuffix(IN_PLACE)) for row in requests)
     returned = {i for i, storage in enumerate(storages[0]) if storage.pool == measure_run.RETURNED}
     rest = [i for i in range(len(naive["storages"])) if i not in first and i not in returned]
     others = _storages_at_once(run, set(rest))
@@ -207,7 +210,9 @@ def _storages_at_once(run: Sequence[Event], which: Container[int]) -> int:
 def _held(report: MemoryReport, values: Sequence[Any], pooled: Mapping[str, Any]) -> dict[str, int]:
     """What inputs, results and weights took; of the arguments, those with the size of a weight are weights."""
     weights = Counter(row.size for row in report.allocations if row.kind is Kind.WEIGHTS)
-    sizes = {CALLER: sum(pooled["returned"])}
+    # Results that lie in an arena were measured there.
+    inside = sum(row.size for row in report.allocations if row.kind is Kind.OUTPUT and row.pool != CALLER)
+    sizes = {CALLER: max(sum(pooled["returned"]) - inside, 0)}
     pool = next((row.pool for row in report.allocations if row.kind is Kind.WEIGHTS), "")
     if pool:
         sizes[pool] = pooled["constants"]

@@ -14,6 +14,9 @@ from tvm_memplan.transform.graph_places import destinations, places
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
+#: What a kernel's name ends with where it was made anew for calls that have an output in place.
+IN_PLACE = "_in_place"
+
 
 @dataclass(frozen=True)
 class GraphOptions:
@@ -165,7 +168,7 @@ def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str,
     kernels = dialect.merged_kernels(made.module, pairs) if pairs else {}
     if kernels is None:
         return None
-    names = {pair: _free(f"{pair[0]}_in_place", taken) for pair in kernels}
+    names = {pair: _free(pair[0] + IN_PLACE, taken) for pair in kernels}
     return {
         name: {
             var: (names[call.function, groups], *kernels[call.function, groups])
