@@ -15,8 +15,11 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4.15"
 
-#: Folders of tests that never see a TVM: `core` runs them, and a TVM beside them changes nothing.
-WITHOUT_TVM = ["boards", "browser", "budget", "planning", "report"]
+#: Tests that never see a TVM: `core` runs them, and a TVM beside them changes nothing.
+WITHOUT_TVM = [
+    *("boards", "browser", "budget", "planning", "report"),
+    *(f"cli/test_cli_{command}.py" for command in ("boards", "convert", "diff", "problem_files", "progress", "show")),
+]
 TEST_TOOLS = ["pytest>=8", "hypothesis>=6.100"]
 
 
@@ -64,7 +67,7 @@ def _test(session: nox.Session, *more: str, extra: str, without: Sequence[str] =
     # TVM would fetch schedules for every target otherwise; the results must not depend on a network.
     session.env["TOPHUB_LOCATION"] = "NONE"
     # The `pytest` command, unlike `python -m pytest`, keeps the checkout off the import path; the tests check that.
-    chosen = session.posargs or [f"--ignore=tests/{folder}" for folder in without]
+    chosen = session.posargs or [f"--ignore=tests/{path}" for path in without]
     session.run("pytest", *chosen, env={"TVM_MEMPLAN_TEST_INSTALLED": "1"})
 
 
