@@ -57,7 +57,7 @@ def test_the_report_says_what_was_done():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_networks_compute_the_same_bits(seed, compiler, tmp_path):
     mod = quantised.random_network(seed)
     report = assert_same_bits(mod, None, tmp_path)
@@ -65,9 +65,7 @@ def test_random_networks_compute_the_same_bits(seed, compiler, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("model", "tflm"), [("kws_ref_model.tflite", 24_272), ("pretrainedResnet_quant.tflite", 55_984)]
-)
+@pytest.mark.parametrize(("model", "tflm"), [("kws_ref_model.tflite", 24_272)])  # scripts/bench_micro.py has more
 def test_a_real_model_takes_less_than_the_smallest_arena_of_tflm(model, tflm, compiler, tmp_path, shared_data):
     mod, params = read_model(shared_data / "models" / "mlperf_tiny" / model)
     report = assert_same_bits(mod, params, tmp_path, seeds=3)
