@@ -19,6 +19,7 @@ from tvm_memplan.measuring import watch
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax import build, measure, measure_run, random_inputs
 from tvm_memplan.relax.build_model import Built
+from tvm_memplan.transform.module_plan import original_name
 
 # The package offers the function under the module's name.
 driver = importlib.import_module("tvm_memplan.relax.measure")
@@ -119,6 +120,11 @@ def test_sizes_that_are_known_at_run_time_only_are_named_and_break_nothing():
     assert found.holds, found.faults
     assert any(row.allocator == "storage" and row.at_once > 0 for row in found.counted)
     assert "softmax" in {row.function for row in found.counted}
+
+
+@pytest.mark.parametrize("made", ["softmax_in_place", "softmax_in_place_"])
+def test_a_kernel_that_was_made_for_calls_in_place_is_known_by_its_name_in_the_model(made):
+    assert original_name(made) == "softmax" and original_name("softmax_") == "softmax_"
 
 
 def test_results_in_the_arena_are_counted_once():

@@ -8,7 +8,6 @@ be seen.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -21,6 +20,7 @@ import numpy as np
 
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
+from tvm_memplan.measuring.handover import MODEL, hand_over
 from tvm_memplan.measuring.paint import random_value
 from tvm_memplan.measuring.process import run_apart, run_here
 from tvm_memplan.measuring.requests import workspace_requests
@@ -32,7 +32,7 @@ from tvm_memplan.relax.build_model import Built
 from tvm_memplan.report.measured import Arena, Handed, Measurement, Reality, Request, compare
 from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.transform.graph_problem import CALLER, RUN_TIME, SCRATCH
-from tvm_memplan.transform.module_plan import IN_PLACE
+from tvm_memplan.transform.module_plan import original_name
 
 
 def measure(built: Built, inputs: Sequence[Sequence[Any]], *, function: str = "main") -> Reality:
@@ -76,19 +76,11 @@ def measure(built: Built, inputs: Sequence[Sequence[Any]], *, function: str = "m
         return compare(report, _measurement(report, batches, storages, None, None, missing))
     with tempfile.TemporaryDirectory(prefix="tvm_memplan_") as made:
         folder = Path(made)
-        executable.export_library(str(folder / "model.so"))
-        spec = {"function": function, "arguments": len(batches[0]), "inputs": len(batches)}
-        (folder / "spec.json").write_text(json.dumps(spec))
-        arrays: dict[str, Any] = {
-            f"input_{i}_{k}": value for i, batch in enumerate(batches) for k, value in enumerate(batch)
-        }
-        np.savez(folder / "arrays.npz", **arrays)
+        executable.export_library(str(folder / MODEL))
+        hand_over(folder, {"function": function}, batches)
         result = run_apart("tvm_memplan.relax.measure_run", folder, watched=True)
-        symbols = Symbols(folder / "model.so")
-    storages = [
-        [Arena(**{**row, "untouched": tuple(map(tuple, row["untouched"]))}) for row in rows]
-        for rows in result["storages"]
-    ]
+        symbols = Symbols(folder / MODEL)
+    storages = [[Arena.from_fields(row) for row in rows] for rows in result["storages"]]
     return compare(report, _measurement(report, batches, storages, result, symbols, ""))
 
 
@@ -145,7 +137,7 @@ def _measurement(
     run = [Event(*row) for row in naive["run"]]
     requests, most = workspace_requests(run, symbols)
     # The report speaks of kernels as the model has them.
-    requests = tuple(replace(row, function=row.function.rstrip("_").removesuffix(IN_PLACE)) for row in requests)
+    requests = tuple(replace(row, function=original_name(row.function)) for row in requests)
     returned = {i for i, storage in enumerate(storages[0]) if storage.pool == measure_run.RETURNED}
     rest = [i for i in range(len(naive["storages"])) if i not in first and i not in returned]
     others = _storages_at_once(run, set(rest))

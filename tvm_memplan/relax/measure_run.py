@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from tvm_memplan.measuring.handover import MODEL, handed_over
 from tvm_memplan.measuring.paint import GUARD, Watched, passes
 from tvm_memplan.measuring.process import RESULT
 from tvm_memplan.measuring.watch import BLOCK, BLOCK_FREED, MARK, Watch, alive, most_at_once
@@ -155,10 +156,8 @@ def main(folder: Path) -> None:
     sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
     import tvm
 
-    spec: Mapping[str, Any] = json.loads((folder / "spec.json").read_text())
-    arrays = np.load(folder / "arrays.npz")
-    inputs = [[arrays[f"input_{i}_{k}"] for k in range(spec["arguments"])] for i in range(spec["inputs"])]
-    path = str(folder / "model.so")
+    spec, inputs, _ = handed_over(folder)
+    path = str(folder / MODEL)
     result: dict[str, Any] = {}
     watch = Watch.here()
     if watch is not None:

@@ -7,7 +7,6 @@ ask of their allocators is watched there; elsewhere it runs here, and the result
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tvm_memplan.errors import BadInput
+from tvm_memplan.measuring.handover import MODEL, hand_over
 from tvm_memplan.measuring.paint import random_value
 from tvm_memplan.measuring.process import run_apart, run_here
 from tvm_memplan.measuring.requests import workspace_requests
@@ -63,7 +63,7 @@ def measure(built: Built, inputs: Sequence[Mapping[str, Any]] | None = None, *, 
         )
     entry, spec, weights = specification(module, report)
     batches = batches_of(module, inputs, count)
-    spec |= {"entry": entry, "inputs": len(batches), "arguments": len(batches[0])}
+    spec["entry"] = entry
     missing = why_not()
     if missing:
         call = module.module.get_function(entry, True)
@@ -71,13 +71,11 @@ def measure(built: Built, inputs: Sequence[Mapping[str, Any]] | None = None, *, 
         return compare(report, _measurement([w.arena() for w in seen], len(batches), report, (missing,)))
     with tempfile.TemporaryDirectory(prefix="tvm_memplan_") as made:
         folder = Path(made)
-        module.export_library(str(folder / "model.so"))
-        (folder / "spec.json").write_text(json.dumps(spec))
-        arrays = {f"input_{i}_{k}": value for i, batch in enumerate(batches) for k, value in enumerate(batch)}
-        np.savez(folder / "arrays.npz", weights=weights, **arrays)
+        module.export_library(str(folder / MODEL))
+        hand_over(folder, spec, batches, weights=weights)
         result = run_apart("tvm_memplan.relay.measure_run", folder, watched=True)
-        symbols = Symbols(folder / "model.so", f"{module.libmod_name}_")
-    arenas = [Arena(**{**row, "untouched": tuple(map(tuple, row["untouched"]))}) for row in result["arenas"]]
+        symbols = Symbols(folder / MODEL, f"{module.libmod_name}_")
+    arenas = [Arena.from_fields(row) for row in result["arenas"]]
     plain = _measurement(arenas, len(batches), report, ())
     return compare(report, _with_allocators(plain, result, spec, report, symbols))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tvm_memplan.measuring.handover import MODEL, handed_over
 from tvm_memplan.measuring.paint import GUARD, Watched, passes
 from tvm_memplan.measuring.process import RESULT
 from tvm_memplan.measuring.watch import BLOCK, BLOCK_FREED, Event, Watch, alive, most_at_once
@@ -88,10 +89,8 @@ def main(folder: Path) -> None:
     """Measure the model in a folder, and leave the result there."""
     import tvm
 
-    spec = json.loads((folder / "spec.json").read_text())
-    arrays = np.load(folder / "arrays.npz")
-    inputs = [[arrays[f"input_{i}_{k}"] for k in range(spec["arguments"])] for i in range(spec["inputs"])]
-    library = tvm.runtime.load_module(str(folder / "model.so"))
+    spec, inputs, arrays = handed_over(folder)
+    library = tvm.runtime.load_module(str(folder / MODEL))
     result: dict[str, Any] = {}
     watch = Watch.here()
     if watch is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +15,13 @@ from tvm_memplan.transform.graph_places import destinations, places
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
-#: What a kernel's name ends with where it was made anew for calls that have an output in place.
-IN_PLACE = "_in_place"
+# What a kernel's name ends with where it was made anew for calls that have an output in place.
+_IN_PLACE = "_in_place"
+
+
+def original_name(kernel: str) -> str:
+    """The name in the model of a kernel that a planned module has."""
+    return re.sub(f"{_IN_PLACE}_*$", "", kernel)
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,7 @@ def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str,
     kernels = dialect.merged_kernels(made.module, pairs) if pairs else {}
     if kernels is None:
         return None
-    names = {pair: _free(pair[0] + IN_PLACE, taken) for pair in kernels}
+    names = {pair: _free(pair[0] + _IN_PLACE, taken) for pair in kernels}
     return {
         name: {
             var: (names[call.function, groups], *kernels[call.function, groups])

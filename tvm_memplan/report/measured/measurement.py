@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 #: ``[start, stop)``, ascending and without overlaps.
 Spans = tuple[tuple[int, int], ...]
@@ -48,6 +50,11 @@ class Arena:
     below: int = 0
     guard: int = 0
     untouched: Spans = ()
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Arena:
+        """Return the arena whose fields these are, with lists for tuples, as JSON gives them back."""
+        return cls(**{**fields, "untouched": tuple((start, stop) for start, stop in fields["untouched"])})
 
     def seen_with(self, other: Arena) -> Arena:
         """Return what was seen of it in these runs and in others."""
