@@ -105,26 +105,16 @@ class GraphPlan:
     @property
     def sharing(self) -> tuple[str, ...]:
         """The kernels of which two arguments have a byte in common at some call."""
-        found: dict[str, None] = {}
-        for call in self.graph.calls:
-            # One tensor may be several arguments, which is for whoever made the call to answer for.
-            if _overlapping(
-                {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
-            ):
-                found[call.function] = None
-        return tuple(found)
+        return tuple(dict.fromkeys(call.function for call, _ in self._shared))
 
-    @property
+    @cached_property
     def merged(self) -> dict[Any, tuple[Any, Groups]] | None:
         """The calls of which arguments share bytes, by variable, and which arguments are one: in place, all of them.
 
         None where bytes are shared in another way at some call.
         """
         found: dict[Any, tuple[Any, Groups]] = {}
-        for call in self.graph.calls:
-            here = {name: self._spans[name] for names in call.arguments for name in names if name in self._spans}
-            if not _overlapping(here):
-                continue
+        for call, here in self._shared:
             groups: Groups | None = self._groups(call, here) if call.plain else None
             if groups is None:
                 return None
@@ -146,6 +136,16 @@ class GraphPlan:
                 return None
             groups.append(tuple(i for i, _ in behind))
         return tuple(sorted(groups))
+
+    @cached_property
+    def _shared(self) -> tuple[tuple[Any, dict[str, tuple[str, int, int]]], ...]:
+        """The calls of which two arguments have a byte in common, and where their arguments lie."""
+        # One tensor may be several arguments, which is for whoever made the call to answer for.
+        where = (
+            (call, {name: self._spans[name] for names in call.arguments for name in names if name in self._spans})
+            for call in self.graph.calls
+        )
+        return tuple((call, here) for call, here in where if _overlapping(here))
 
     @cached_property
     def _spans(self) -> dict[str, tuple[str, int, int]]:
@@ -288,8 +288,14 @@ def arena_sizes(made: GraphProblem, plan: Plan) -> dict[str, int]:
 
 def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
     """Bytes that depend on the plan: of the arenas, and of outputs that did not find a place in donated inputs."""
-    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
-    return sum(arena_sizes(made, plan).values()) + sum(own)
+    return sum(arena_sizes(made, plan).values()) + sum(_apart(made, plan))
+
+
+def _apart(made: GraphProblem, plan: Plan) -> Iterator[int]:
+    """Bytes of each output that could have been in a donated input and is not."""
+    for buffer, place in zip(plan.problem.buffers, plan.placements):
+        if buffer.name in made.homes and place.pool == CALLER:
+            yield buffer.size
 
 
 def _least(made: GraphProblem) -> int | None:
@@ -305,8 +311,7 @@ def _least(made: GraphProblem) -> int | None:
 def _room(made: GraphProblem, plan: Plan) -> int:
     """What may be alive at one step of a plan that is no larger, counted in whole units of the alignment."""
     ends = (*arena_sizes(made, plan).values(), *(one.pool.capacity or 0 for one in made.given.values()))
-    own = (b.size for b, at in zip(plan.problem.buffers, plan.placements) if b.name in made.homes and at.pool == CALLER)
-    return sum(round_up(size, ALIGNMENT) for size in (*ends, *own))
+    return sum(round_up(size, ALIGNMENT) for size in (*ends, *_apart(made, plan)))
 
 
 def _above(made: GraphProblem, room: int) -> frozenset[int]:
