@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tvm_memplan.cli.models import driver, require_file
+from tvm_memplan.cli.models import driver, refuse_bounds, require_file
 from tvm_memplan.cli.options import add_dimensions, add_json, add_planner, check_planner, seconds
 from tvm_memplan.cli.output import say, write_json
 from tvm_memplan.cli.progress import progress, stage
@@ -127,8 +127,7 @@ def _of_model(options: argparse.Namespace) -> Reality:
         with progress(f"running {path}"):
             built = relax.Built(executable, replace(report, model=name))
             return relax.measure(built, inputs, function=function)
-    if bounds:
-        raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
+    refuse_bounds(bounds)
     relay = driver()
     with stage(f"reading {path}"):
         model = relay.read_model(path, shapes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.progress import progress, stage
@@ -16,6 +16,9 @@ from tvm_memplan.dialects.line import RELAX, installed_line, require_relay_line
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
 from tvm_memplan.report.memory import MemoryReport
+
+if TYPE_CHECKING:
+    from tvm_memplan.transform.graph_ends import Outputs
 
 _ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
 
@@ -40,7 +43,7 @@ def open_model(
     target: str | None,
     shapes: Mapping[str, tuple[int, ...]],
     bounds: Mapping[str, int],
-    outputs: Literal["own", "arena", "caller"] = "own",
+    outputs: Outputs = "own",
     donated: Sequence[str] = (),
 ) -> Planned:
     """Read a model and lower it, with the TVM that is installed.
@@ -63,11 +66,16 @@ def open_model(
         from tvm_memplan.cli.relax_models import RelaxModel
 
         return RelaxModel(path, target, shapes, bounds, outputs, donated)
-    if bounds:
-        raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
+    refuse_bounds(bounds)
     if outputs != "own" or donated:
         raise BadInput("--outputs and --donate are for models on apache-tvm 0.27")
     return Model(path, target, shapes)
+
+
+def refuse_bounds(bounds: Mapping[str, int]) -> None:
+    """Raise BadInput if there are bounds: they are for the Relax line."""
+    if bounds:
+        raise BadInput("--bound is for models on apache-tvm 0.27; the shapes of TVM 0.19's models are fixed")
 
 
 def require_file(path: str) -> None:
@@ -131,7 +139,8 @@ class Model:
     @property
     def titles(self) -> dict[str, str]:
         """What people call the buffers, by their names."""
-        return {row.name: row.title for row in self._made.report.allocations}
+        titles: dict[str, str] = self._made.report.titles
+        return titles
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from tvm_memplan.budget import BoardPools
 from tvm_memplan.cli.models import placed_in
 from tvm_memplan.cli.progress import stage
 from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.memory import MemoryReport
+
+if TYPE_CHECKING:
+    from tvm_memplan.transform.graph_ends import Outputs
 
 #: What a model is lowered for where nothing is said: plain C, which serves every core.
 TARGET = "c"
@@ -26,7 +29,7 @@ class RelaxModel:
         target: str | None,
         shapes: Mapping[str, tuple[int, ...]],
         bounds: Mapping[str, int],
-        outputs: Literal["own", "arena", "caller"],
+        outputs: Outputs,
         donated: Sequence[str],
     ) -> None:
         from tvm_memplan import relax
@@ -55,7 +58,7 @@ class RelaxModel:
     @property
     def titles(self) -> dict[str, str]:
         """What people call the buffers, by their names."""
-        return {row.name: row.title for row in self._made.report.allocations}
+        return self._made.report.titles
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""

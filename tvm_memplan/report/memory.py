@@ -172,6 +172,11 @@ class MemoryReport:
         fits = room is None or len(both) <= room
         return both if fits and layer and operator and layer != operator else layer or operator
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call the buffers, by their names."""
+        return {row.name: row.title for row in self.allocations}
+
     def pool(self, name: str) -> PoolFigures:
         """The figures of the pool called `name`; KeyError when it holds nothing."""
         for figures in self.pools:
