@@ -12,6 +12,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from tests.onnx_models import convolutions
+from tests.tflite_layers import layers_of
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relax import plan, read_model
@@ -147,14 +148,8 @@ def test_each_tensor_of_an_exported_program_says_its_module_and_its_line(tmp_pat
 
 
 def test_in_a_real_model_every_name_is_that_of_a_tensor_of_this_shape(shared_data):
-    tflite = pytest.importorskip("tflite")
     path = shared_data / "models" / "mlperf_tiny" / "kws_ref_model.tflite"
-    if not path.is_file():
-        pytest.skip(f"no {path.name}")
-    graph = tflite.Model.GetRootAsModel(path.read_bytes(), 0).Subgraphs(0)
-    tensors = [graph.Tensors(i) for i in range(graph.TensorsLength())]
-    shapes = {tensor.Name().decode(): tuple(tensor.ShapeAsNumpy()) for tensor in tensors}
-    made = [tensors[graph.Operators(i).Outputs(0)].Name().decode() for i in range(graph.OperatorsLength())]
+    shapes, made = layers_of(path)
     report = plan(read_model(path)).report
     rows = [row for row in report.allocations if row.layer]
     assert len(rows) >= len(made) - 2

@@ -15,6 +15,7 @@ import tvm
 from tvm import relay
 
 from tests.onnx_models import convolutions
+from tests.tflite_layers import layers_of
 from tvm_memplan.dialects.relay_layers import LayerTracker
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relay import host_config, micro_config, plan, read_model
@@ -79,14 +80,8 @@ def test_equal_operators_of_two_layers_are_told_apart(tmp_path):
 
 
 def test_in_a_real_model_every_name_is_that_of_a_tensor_of_this_shape(shared_data):
-    tflite = pytest.importorskip("tflite")
     path = shared_data / "models" / "mlperf_tiny" / "kws_ref_model.tflite"
-    if not path.is_file():
-        pytest.skip(f"no {path.name}")
-    graph = tflite.Model.GetRootAsModel(path.read_bytes(), 0).Subgraphs(0)
-    tensors = [graph.Tensors(i) for i in range(graph.TensorsLength())]
-    shapes = {tensor.Name().decode(): tuple(tensor.ShapeAsNumpy()) for tensor in tensors}
-    made = [tensors[graph.Operators(i).Outputs(0)].Name().decode() for i in range(graph.OperatorsLength())]
+    shapes, made = layers_of(path)
     model = read_model(path)
     report = plan(model.mod, model.params, micro_config(), io_in_pool=True).report
     short = short_names(made)
