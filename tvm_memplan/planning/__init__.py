@@ -12,6 +12,7 @@
     exact search          exact drives exact_kernel over sections; alone, effort (how much is looked at), infeasible
     several memories      spill, by what traffic says that a run moves
     very many buffers     many and large, on arrays
+    for quick code        onto_inputs (in place where it costs nothing), pieces (an arena cut into allocations)
     the judge             check, and check_sweep for very many; neither shares code with a planner
     the world outside     files (reading and writing), usmp (what TVM's own planners would do, to compare with)
 """
