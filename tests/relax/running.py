@@ -148,6 +148,11 @@ def same_bits(module, inputs, plan=None, function="main", before=(), spy=True):
     return True
 
 
+def sharing(plan):
+    """The kernels of which arguments share bytes at some call."""
+    return {one.call.function for one in plan.sharing}
+
+
 def plans(module, before=(), **options):
     """The plan of each function of a module, by name."""
     found = []

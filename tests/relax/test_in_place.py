@@ -10,13 +10,18 @@ from tvm import relax, tirx
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
+from tvm.tirx.buffer import is_buffer_var
 
 from tests.relax import programs
 from tests.relax.networks import SMALL
-from tests.relax.running import FUSION, finished, lowered, plans, same_bits
+from tests.relax.running import FUSION, finished, lowered, plans, same_bits, sharing
+from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.errors import BadPlan
+from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relax import PlanBlockMemory
+from tvm_memplan.transform.module_plan import original_name
 
 
 def written(module, target="llvm", before=(), **options):
@@ -54,12 +59,12 @@ def test_a_chain_of_element_wise_kernels_takes_one_tensor():
 
 def test_what_is_written_in_place_is_one_parameter_with_its_input_so_that_no_promise_is_broken():
     before, after = lowered(Chain), written(Chain)
-    sharing = set(plans(Chain)["main"].sharing)
-    assert sharing and sharing < promises(before)
+    names = sharing(plans(Chain)["main"])
+    assert names and names < promises(before)
     kernels = {str(var.name_hint): f for var, f in after.functions.items() if isinstance(f, tirx.PrimFunc)}
-    assert kernels.keys() == (promises(before) - sharing) | {f"{name}_in_place" for name in sharing}
+    assert kernels.keys() == (promises(before) - names) | {f"{name}_in_place" for name in names}
     assert promises(after) == kernels.keys()
-    assert all(len(kernels[f"{name}_in_place"].params) == 1 for name in sharing)
+    assert all(len(kernels[f"{name}_in_place"].params) == 1 for name in names)
 
 
 def test_a_tensor_that_is_two_inputs_and_the_output_is_one_parameter():
@@ -74,36 +79,122 @@ def by_time():
     """A model in which a kernel's input is dead before its output is written over part of it."""
     network = SMALL["bert"]()
     made = plans(network.module, FUSION)[network.function]
-    assert made.sharing and made.merged is None
-    return network.module, set(made.sharing)
+    assert any(overlap.size for one in made.sharing for overlap in one.overlaps)
+    return network.module, sharing(made)
 
 
-def test_where_arguments_share_bytes_in_another_way_the_promise_is_taken_back(by_time):
-    module, sharing = by_time
+def promised(module, **options):
+    """The functions of which LLVM hears that their parameters do not overlap."""
+    made = finished(lowered(module, FUSION), PlanBlockMemory(**options), spy=False)
+    source = made.mod.imports[0].inspect_source("ll")
+    heads = [line for line in source.splitlines() if line.startswith("define") and "_compute_(" in line]
+    return [line for line in heads if "noalias" in line.split("_compute_(")[1]]
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_what_overlaps_in_another_way_is_one_parameter_so_that_no_promise_is_broken(by_time, target):
+    module, names = by_time
+    before, after = lowered(module, FUSION), written(module, target, FUSION)
+    made = {str(var.name_hint) for var, f in after.functions.items() if isinstance(f, tirx.PrimFunc)}
+    new = made - promises(before)
+    assert promises(after) == made
+    assert {original_name(name) for name in new} == names
+    assert any(name.rstrip("_").endswith("_overlapping") for name in new)
+
+
+def test_what_overlaps_in_another_way_computes_the_same(by_time):
+    # What is between kernels is compared, too, elsewhere: nothing is one argument that a spy may keep.
+    module, _ = by_time
+    network = SMALL["bert"]()
+    assert same_bits(module, [network.arguments(seed) for seed in range(3)], None, network.function, FUSION, spy=False)
+
+
+@I.ir_module
+class Backwards:
+    """The second kernel has read all of its input before it writes the first element of its output."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def backwards(a: T.handle, b: T.handle):
+        n = T.int64()
+        x = T.match_buffer(a, (n, 3), "float32")
+        y = T.match_buffer(b, (n, 3), "float32")
+        kept = T.sblock_alloc_buffer((n, 3), "float32")
+        for i, j in T.grid(n, 3):
+            with T.sblock("keep"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                kept[vi, vj] = x[vi, vj] * T.float32(2)
+        for i, j in T.grid(n, 3):
+            with T.sblock("turn"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = kept[n - 1 - vi, vj] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32")):
+        n = T.int64()
+        cls = Backwards
+        a = R.exp(x)
+        b = R.call_tir(cls.backwards, (a,), out_ty=R.Tensor((n, 3), "float32"))
+        c = R.negative(b)
+        return c
+
+
+def test_a_kernel_is_told_the_sizes_that_its_arguments_no_longer_say():
+    def one_behind_the_other(problem):
+        made = plan_problem(problem)
+        inside = [i for i, place in enumerate(made.placements) if place.pool == "arena"]
+        first, second = (i for i in inside if "kept" not in problem.buffers[i].name)
+        places = list(made.placements)
+        places[first], places[second] = Placement("arena", 0), Placement("arena", 64)
+        for i in {*inside} - {first, second}:
+            places[i] = Placement("arena", 576)
+        try:
+            check_plan(Plan(problem, tuple(places)))
+        except BadPlan:
+            return made
+        return Plan(problem, tuple(places))
+
+    options = {"bounds": {"n": 40}, "planner": one_behind_the_other}
+    kernel = written(Backwards, **options)["backwards_overlapping"]
+    assert [is_buffer_var(param) for param in kernel.params] == [True, True, False]
+    inputs = [[np.random.default_rng(n).normal(size=(n, 3)).astype("float32")] for n in (1, 5, 40)]
+    assert same_bits(Backwards, inputs, PlanBlockMemory(**options), spy=False)
+
+
+@pytest.fixture
+def never_one(monkeypatch):
+    """No kernel can be made that takes what shares bytes as one."""
+    monkeypatch.setattr(relax_dialect(), "merged_kernels", lambda module, wanted: None if wanted else {})
+
+
+@pytest.mark.usefixtures("never_one")
+def test_where_arguments_cannot_be_one_the_promise_is_taken_back(by_time):
+    module, names = by_time
     before = promises(lowered(module, FUSION))
-    assert before - promises(written(module, "c", FUSION)) == sharing
+    assert before - promises(written(module, "c", FUSION)) == names
     # Its LLVM code generator writes all functions of a module by what the last one promises.
     assert promises(written(module, "llvm", FUSION)) == set()
 
 
+@pytest.mark.usefixtures("never_one")
 def test_llvm_is_told_that_such_arguments_may_overlap(by_time):
     # Only what LLVM gets can show that: whether it makes use of a promise is a matter of luck.
     module, _ = by_time
-
-    def promised(**options):
-        made = finished(lowered(module, FUSION), PlanBlockMemory(**options), spy=False)
-        source = made.mod.imports[0].inspect_source("ll")
-        heads = [line for line in source.splitlines() if line.startswith("define") and "_compute_(" in line]
-        return [line for line in heads if "noalias" in line.split("_compute_(")[1]]
-
-    assert not promised() and promised(in_place=False)
+    assert not promised(module) and promised(module, in_place=False)
 
 
-def test_the_report_says_where_code_may_be_slower_for_it(by_time):
+@pytest.mark.usefixtures("never_one")
+def test_it_is_said_where_code_may_be_slower_for_it(by_time):
     module, _ = by_time
-    notes = plans(module, FUSION)["forward"].report().notes
-    assert any("no promise" in note and "in_place=False" in note for note in notes)
-    assert not any("no promise" in note for note in plans(Chain)["main"].report().notes)
+    found = []
+    written(module, before=FUSION, look=found.append)
+    assert any("no promise" in note and "in_place=False" in note for note in found[0].notes)
+
+
+def test_nothing_is_said_where_all_promises_are_kept(by_time):
+    module, _ = by_time
+    found = []
+    written(module, before=FUSION, look=found.append)
+    assert found[0].notes == ()
 
 
 def test_no_promise_is_taken_back_where_sharing_saves_nothing():

@@ -29,15 +29,6 @@ def ends_notes(graph: Any, ends: Ends, given: Mapping[str, Given], rows: Sequenc
     ]
 
 
-def promise_note(kernels: Sequence[str]) -> str:
-    """Say that arguments share bytes in another way than in place."""
-    more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
-    return (
-        f"arguments of {kernels[0]!r}{more} share bytes one after the other, so kernels make no promise that "
-        "arguments are apart, and code may be slower for it; in_place=False makes a plan without"
-    )
-
-
 def _supplied(graph: Any, ends: Ends) -> list[str]:
     if ends.outputs != "caller":
         return []

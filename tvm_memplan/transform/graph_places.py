@@ -6,6 +6,7 @@ known share one more storage per device and scope, so that the others keep one w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
@@ -30,6 +31,12 @@ def destinations(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
         variables.append(dialect.destination(output.parameter, output.type))
         spots |= dict.fromkeys(plan.graph.allocation(name).sites, dialect.Given(variables[-1], 0))
     return variables, spots
+
+
+def spot_of(plan: GraphPlan, name: str, spots: Mapping[Any, Any]) -> Any:
+    """Where an allocation lies that is placed by us, or that was donated."""
+    given = plan.made.given.get(name)
+    return spots[plan.graph.allocation(name).sites[0]] if given is None else relax_dialect().Given(given.variable, 0)
 
 
 def _fixed(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:

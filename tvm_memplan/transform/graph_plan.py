@@ -12,10 +12,10 @@ There tensors that share bytes share a *slot*, which is a storage of its own, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate, combinations
+from itertools import accumulate
 from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
@@ -27,8 +27,9 @@ from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
+from tvm_memplan.transform.graph_calls import SharingCall, sharing_calls
 from tvm_memplan.transform.graph_ends import OWN, Ends
-from tvm_memplan.transform.graph_notes import ends_notes, promise_note
+from tvm_memplan.transform.graph_notes import ends_notes
 from tvm_memplan.transform.graph_problem import (
     ALIGNMENT,
     CALLER,
@@ -44,9 +45,6 @@ from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
-
-#: Positions of arguments that are one and the same, for each such tensor.
-Groups = tuple[tuple[int, ...], ...]
 
 NO_CALLEES = Callees()
 
@@ -102,50 +100,11 @@ class GraphPlan:
         sizes = self.plan.pool_sizes
         return sum(self.arenas.values()) + sizes.get(RUN_TIME, 0) + sizes.get(SCRATCH, 0)
 
-    @property
-    def sharing(self) -> tuple[str, ...]:
-        """The kernels of which two arguments have a byte in common at some call."""
-        return tuple(dict.fromkeys(call.function for call, _ in self._shared))
-
     @cached_property
-    def merged(self) -> dict[Any, tuple[Any, Groups]] | None:
-        """The calls of which arguments share bytes, by variable, and which arguments are one: in place, all of them.
-
-        None where bytes are shared in another way at some call.
-        """
-        found: dict[Any, tuple[Any, Groups]] = {}
-        for call, here in self._shared:
-            groups: Groups | None = self._groups(call, here) if call.plain else None
-            if groups is None:
-                return None
-            found[call.variable] = (call, groups)
-        return found
-
-    def _groups(self, call: Any, here: dict[str, tuple[str, int, int]]) -> Groups | None:
-        starts: dict[tuple[str, int], list[str]] = {}
-        for name, (pool, start, _) in here.items():
-            starts.setdefault((pool, start), []).append(name)
-        if _overlapping({names[0]: here[max(names, key=lambda n: here[n][2])] for names in starts.values()}):
-            return None
-        groups = []
-        for names in starts.values():
-            if len(names) < 2:
-                continue
-            behind = [(i, found) for i, found in enumerate(call.arguments) if not found.isdisjoint(names)]
-            if any(len(found) > 1 or found & self.graph.viewed for _, found in behind):
-                return None
-            groups.append(tuple(i for i, _ in behind))
-        return tuple(sorted(groups))
-
-    @cached_property
-    def _shared(self) -> tuple[tuple[Any, dict[str, tuple[str, int, int]]], ...]:
-        """The calls of which two arguments have a byte in common, and where their arguments lie."""
-        # One tensor may be several arguments, which is for whoever made the call to answer for.
-        where = (
-            (call, {name: self._spans[name] for names in call.arguments for name in names if name in self._spans})
-            for call in self.graph.calls
-        )
-        return tuple((call, here) for call, here in where if _overlapping(here))
+    def sharing(self) -> tuple[SharingCall, ...]:
+        """The calls of which two arguments have a byte in common."""
+        known = () if self.slots else (place.pool for _, place in self.placed)
+        return sharing_calls(self.graph, self._spans, frozenset(known))
 
     @cached_property
     def _spans(self) -> dict[str, tuple[str, int, int]]:
@@ -165,16 +124,11 @@ class GraphPlan:
         """The figures."""
         rows = [(b.name, place.pool) for b, place in self.placed]
         told = [*notes, *ends_notes(self.graph, self.ends, self.made.given, rows), *(a.note for a in self.symbolic)]
-        told += [promise_note(self.sharing)] if self.merged is None else []
         steps, layers = self.made.steps, self.graph.layers
         step_layers = tuple(layers.get(step, "") for step in steps) if layers else ()
         return memory_report(
             self.plan, steps, self.graph.function, target, self.left_alone, told, self.graph.origins, step_layers
         )
-
-
-def _overlapping(spans: Mapping[str, tuple[str, int, int]]) -> bool:
-    return any(p == q and a < d and c < b for (p, a, b), (q, c, d) in combinations(spans.values(), 2))
 
 
 def plan_graph(

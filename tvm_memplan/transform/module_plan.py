@@ -10,18 +10,19 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
+from tvm_memplan.transform.graph_calls import SharingCall, sharing_note
 from tvm_memplan.transform.graph_ends import OWN, Ends
-from tvm_memplan.transform.graph_places import destinations, places
+from tvm_memplan.transform.graph_places import destinations, places, spot_of
 from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
 from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
-# What a kernel's name ends with where it was made anew for calls that have an output in place.
-_IN_PLACE = "_in_place"
+# What a kernel's name ends with where it was made anew for calls of which arguments share bytes.
+_IN_PLACE, _OVERLAPPING = "_in_place", "_overlapping"
 
 
 def original_name(kernel: str) -> str:
     """The name in the model of a kernel that a planned module has."""
-    return re.sub(f"{_IN_PLACE}_*$", "", kernel)
+    return re.sub(f"({_IN_PLACE}|{_OVERLAPPING})_*$", "", kernel)
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,15 @@ class ModulePlan:
         What was planned: the given module, perhaps with scratch lifted out of its kernels.
     functions : mapping of str to GraphPlan
         The plan of every Relax function, by name, callees first.
+    kernels : mapping of (str, tuple of Overlap) to Merged, or None
+        What takes as one argument what shares bytes at some call; None where there is not such a kernel for each.
     notes : tuple of str
         What the reader must know besides.
     """
 
     module: Any
     functions: Mapping[str, GraphPlan]
+    kernels: Mapping[tuple[str, tuple[Any, ...]], Any] | None = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -101,7 +105,15 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
         f"function {name!r} is for another compiler, {compiler}: what it needs besides its arguments is not known"
         for name, compiler in dialect.foreign_functions(module).items()
     ]
-    return ModulePlan(module, plans, (*told, *notes))
+    calls = [one for plan in plans.values() for one in plan.sharing]
+    kernels = _merged(module, calls)
+    notes += [sharing_note(calls)] if kernels is None else []
+    return ModulePlan(module, plans, kernels, (*told, *notes))
+
+
+def _merged(module: Any, calls: Sequence[SharingCall]) -> Mapping[tuple[str, tuple[Any, ...]], Any] | None:
+    wanted = [(one.call.function, tuple(one.overlaps)) for one in calls if one.overlaps is not None]
+    return relax_dialect().merged_kernels(module, wanted) if len(wanted) == len(calls) else None
 
 
 def _ends_of(module: Any, functions: Mapping[str, Any], asked: Ends) -> tuple[dict[str, Ends], list[str]]:
@@ -142,7 +154,7 @@ def write_plans(made: ModulePlan) -> Any:
     changed: dict[str, Any] = {}
     new: dict[str, Any] = {}
     taken = {str(var.name_hint) for var in module.functions}
-    merged = _merged(made, taken)
+    named = _named(made.kernels or {}, taken)
     for name, plan in made.functions.items():
         storages, spots = places(plan)
         added, ours = destinations(plan)
@@ -153,35 +165,40 @@ def write_plans(made: ModulePlan) -> Any:
             check = _free(f"{name}_check_bounds", taken)
             new[check] = dialect.check_function(bounds, name)
             first.append(dialect.call_of(check, new[check], tuple(bounds)))
-        calls = (merged or {}).get(name, {})
-        new |= {kernel: function for kernel, function, _ in calls.values()}
+        calls = _calls(plan, named, spots)
+        new |= {call.name: call.function for call in calls.values()}
         if storages or first or spots or calls:
             changed[name] = dialect.rewrite(module[name], storages, spots, first, added, calls)
-    sharing = {kernel for plan in made.functions.values() for kernel in plan.sharing}
-    if merged is None:
+    sharing = {one.call.function for plan in made.functions.values() for one in plan.sharing}
+    if made.kernels is None:
         changed |= dialect.without_promises(module, sharing)
     result = dialect.with_functions(module, changed, new) if changed else module
-    return dialect.without_unused(result, sharing) if merged else result
+    return dialect.without_unused(result, sharing) if named else result
 
 
-def _merged(made: ModulePlan, taken: set[str]) -> dict[str, dict[Any, tuple[str, Any, tuple[int, ...]]]] | None:
-    """For each function, what is called instead where arguments are one; None where that cannot be said of all."""
+def _named(kernels: Mapping[tuple[str, tuple[Any, ...]], Any], taken: set[str]) -> dict[Any, tuple[str, Any]]:
+    """New kernels with names for them."""
+    endings = {pair: _OVERLAPPING if any(overlap.size for overlap in pair[1]) else _IN_PLACE for pair in kernels}
+    return {pair: (_free(pair[0] + endings[pair], taken), kernel) for pair, kernel in kernels.items()}
+
+
+def _calls(
+    plan: GraphPlan, named: Mapping[tuple[str, tuple[Any, ...]], tuple[str, Any]], spots: Mapping[Any, Any]
+) -> dict[Any, Any]:
+    """What is called instead where arguments share bytes, by the variable that a call is bound to."""
     dialect = relax_dialect()
-    wanted = {name: plan.merged for name, plan in made.functions.items()}
-    if any(calls is None for calls in wanted.values()):
-        return None
-    pairs = [(call.function, groups) for calls in wanted.values() for call, groups in (calls or {}).values()]
-    kernels = dialect.merged_kernels(made.module, pairs) if pairs else {}
-    if kernels is None:
-        return None
-    names = {pair: _free(pair[0] + _IN_PLACE, taken) for pair in kernels}
-    return {
-        name: {
-            var: (names[call.function, groups], *kernels[call.function, groups])
-            for var, (call, groups) in (calls or {}).items()
-        }
-        for name, calls in wanted.items()
-    }
+    found: dict[Any, Any] = {}
+    for one in plan.sharing if named else ():
+        overlaps = one.overlaps or {}
+        name, kernel = named[one.call.function, tuple(overlaps)]
+        arguments = (
+            (argument, spot_of(plan, overlaps[argument.overlap], spots))
+            if isinstance(argument, dialect.Whole)
+            else argument
+            for argument in kernel.arguments
+        )
+        found[one.call.variable] = dialect.Instead(name, kernel.function, tuple(arguments))
+    return found
 
 
 def _free(name: str, taken: set[str]) -> str:

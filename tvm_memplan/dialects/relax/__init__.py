@@ -13,7 +13,7 @@ from tvm_memplan.dialects.relax.functions import (
 from tvm_memplan.dialects.relax.graph import Argument, Graph, KernelCall, Output, Tensor
 from tvm_memplan.dialects.relax.kernel_bodies import KernelBody, kernel_bodies
 from tvm_memplan.dialects.relax.layers import Noted, with_layers, with_sources
-from tvm_memplan.dialects.relax.merged import Groups, merged_kernels
+from tvm_memplan.dialects.relax.merged import Extent, Merged, Overlap, Whole, merged_kernels
 from tvm_memplan.dialects.relax.passes import (
     cuda_graphs,
     module_pass,
@@ -22,7 +22,16 @@ from tvm_memplan.dialects.relax.passes import (
     without_unused,
 )
 from tvm_memplan.dialects.relax.pipeline import standard_pipeline
-from tvm_memplan.dialects.relax.rewrite import Given, Spot, Storage, call_of, check_function, destination, rewrite
+from tvm_memplan.dialects.relax.rewrite import (
+    Given,
+    Instead,
+    Spot,
+    Storage,
+    call_of,
+    check_function,
+    destination,
+    rewrite,
+)
 from tvm_memplan.dialects.relax.scratch import KernelScratch, kernel_scratch
 from tvm_memplan.dialects.relax.shapes import shape_variables
 from tvm_memplan.dialects.relax.sizes import rounded_up
@@ -30,17 +39,21 @@ from tvm_memplan.dialects.relax.workspace import lift_workspace
 
 __all__ = [
     "Argument",
+    "Extent",
     "Given",
     "Graph",
-    "Groups",
+    "Instead",
     "KernelBody",
     "KernelCall",
     "KernelScratch",
+    "Merged",
     "Noted",
     "Output",
+    "Overlap",
     "Spot",
     "Storage",
     "Tensor",
+    "Whole",
     "argument_kinds",
     "call_of",
     "called_functions",

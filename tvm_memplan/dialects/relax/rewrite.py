@@ -27,6 +27,7 @@ from tvm.relax.expr import _update_type
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.relax.bindings import BindingRewriter
 from tvm_memplan.dialects.relax.ends import inputs_of
+from tvm_memplan.dialects.relax.merged import Extent
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,26 @@ class Given:
     offset: int
 
 
+@dataclass(frozen=True)
+class Instead:
+    """A call in the place of another.
+
+    Parameters
+    ----------
+    name : str
+        What is called.
+    function : PrimFunc
+        The same.
+    arguments : tuple of int, Extent or (Whole, Spot or Given)
+        What it is given: an argument of the other call, by position; an extent of one; or all that is between two
+        bytes, and where that lies.
+    """
+
+    name: str
+    function: Any
+    arguments: tuple[Any, ...]
+
+
 def destination(name: str, kind: Any) -> Any:
     """A parameter for a tensor of the caller's."""
     return ir.Var(name, kind)
@@ -78,7 +99,7 @@ def rewrite(
     spots: Mapping[Any, Spot | Given],
     first: Sequence[Any] = (),
     added: Sequence[Any] = (),
-    calls: Mapping[Any, tuple[str, Any, Sequence[int]]] | None = None,
+    calls: Mapping[Any, Instead] | None = None,
 ) -> Any:
     """Return the function with its tensors in storages.
 
@@ -95,9 +116,8 @@ def rewrite(
     added : sequence of Var
         Further parameters. They stand behind the inputs, and before the weights where there are such, so that the
         function's attribute ``num_input`` still tells them apart.
-    calls : mapping of Var to (str, PrimFunc, sequence of int)
-        For some variables that calls are bound to, what is called instead (its name, and the function), and which of
-        the arguments it is given.
+    calls : mapping of Var to Instead
+        For some variables that calls are bound to, what is called instead.
     """
     writer = _Writer(spots, calls or {})
     head = [writer.bound(f"check{i or ''}", call) for i, call in enumerate(first)]
@@ -118,7 +138,7 @@ def rewrite(
 
 
 class _Writer(BindingRewriter):
-    def __init__(self, spots: Mapping[Any, Spot | Given], calls: Mapping[Any, tuple[str, Any, Sequence[int]]]) -> None:
+    def __init__(self, spots: Mapping[Any, Spot | Given], calls: Mapping[Any, Instead]) -> None:
         super().__init__()
         self.spots = spots
         self.calls = calls
@@ -131,12 +151,29 @@ class _Writer(BindingRewriter):
 
     def replaced(self, binding: Any) -> list[Any]:
         if binding.var in self.calls:
-            name, callee, positions = self.calls[binding.var]
-            call = call_of(name, callee, [binding.value.args[i] for i in positions])
-            return [relax.VarBinding(binding.var, self.builder.normalize(call), binding.span)]
+            return self._called(binding, self.calls[binding.var])
         if binding.var not in self.spots:
             return [binding]
-        spot = self.spots[binding.var]
+        return self._placed(binding, self.spots[binding.var])
+
+    def _called(self, binding: Any, instead: Instead) -> list[Any]:
+        before: list[Any] = []
+        arguments: list[Any] = []
+        for argument in instead.arguments:
+            if isinstance(argument, int):
+                arguments.append(binding.value.args[argument])
+            elif isinstance(argument, Extent):
+                arguments.append(binding.value.args[argument.position].ty.shape[argument.dimension])
+            else:
+                whole, spot = argument
+                wanted = relax.op.builtin.alloc_tensor(relax.ShapeExpr([whole.elements]), whole.dtype, 0, "global")
+                made = self._placed(self.bound(f"{binding.var.name}_whole", wanted), spot)
+                before += made
+                arguments.append(made[-1].var)
+        call = self.builder.normalize(call_of(instead.name, instead.function, arguments))
+        return [*before, relax.VarBinding(binding.var, call, binding.span)]
+
+    def _placed(self, binding: Any, spot: Spot | Given) -> list[Any]:
         shape, dtype, device, _ = binding.value.args
         if isinstance(spot, Given):
             return self._given(binding, spot, shape, dtype)

@@ -15,15 +15,15 @@ def start(place: Place, dtype: str) -> Any:
     if place.shift is None:
         constant = isinstance(elements, int)
         return tirx.IntImm(f"int{place.arena.index_bits}", elements) if constant else elements
-    return _plus(_wide(place, place.shift), elements)
+    return plus(_wide(place, place.shift), elements)
 
 
 def shifted(place: Place, dtype: str, index: Any) -> Any:
     """`index` (in elements of `dtype` from `place`), counted from the start of the arena."""
     index = _wide(place, index)
     if place.shift is not None:
-        index = _plus(index, place.shift)
-    return _plus(index, place.elements(dtype))
+        index = plus(index, place.shift)
+    return plus(index, place.elements(dtype))
 
 
 def _wide(place: Place, index: Any) -> Any:
@@ -33,12 +33,12 @@ def _wide(place: Place, index: Any) -> Any:
     return index
 
 
-def _plus(index: Any, step: Any) -> Any:
+def plus(index: Any, step: Any) -> Any:
     """``index + step``, with the step in the base of a ramp, where code generators look for alignment."""
     if isinstance(step, int) and step == 0:
         return index
     if isinstance(index, tirx.Ramp):
-        return tirx.Ramp(_plus(index.base, step), index.stride, index.lanes)
+        return tirx.Ramp(plus(index.base, step), index.stride, index.lanes)
     kind = index.ty.dtype
     if isinstance(step, int):
         if kind.lanes == 1:
