@@ -25,6 +25,9 @@ from tvm_memplan.dialects.tir.textures import texture_limits, texture_of
 from tvm_memplan.planning.trace import Node
 from tvm_memplan.report.memory import LeftAlone
 
+# What storage_align leaves behind, which the size of a flat buffer has in it by now.
+_KNOWN_ANNOTATIONS = frozenset({"buffer_dim_align"})
+
 
 def capture(
     function: Any,
@@ -163,8 +166,9 @@ class _Reader(Reader):
     def _allocate(self, stmt: Any) -> tuple[Node | Placed, ...]:
         always = isinstance(stmt.condition, tir.IntImm) and stmt.condition.value == 1
         reason = "" if always else "it is allocated under a condition of its own"
-        if stmt.annotations:
-            reason = f"it carries the annotation {next(iter(stmt.annotations))}"
+        unknown = sorted(str(key) for key in stmt.annotations or () if key not in _KNOWN_ANNOTATIONS)
+        if unknown:
+            reason = f"it carries the annotation {unknown[0]}"
         placed = self.allocated(stmt.buffer_var, _allocation(stmt, self.extents), reason)
         return (*self.use(f"allocate {stmt.buffer_var.name}", *stmt.extents, stmt.condition), placed)
 

@@ -19,6 +19,7 @@ from tvm.s_tir.pipeline import default_s_tir_pipeline
 from tvm_memplan.dialects.elements import constants
 from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.tirx.passes import function_pass
+from tvm_memplan.dialects.tirx.warps import hoisted
 from tvm_memplan.errors import UnsupportedIR
 
 
@@ -29,7 +30,8 @@ def register_standard_pipeline(name: str, passes: Sequence[Any], shared: Sequenc
     dynamic and still in several pieces behind them is TVM's to merge, since a kernel has one dynamic allocation.
 
     Functions with device launches get StorageRewrite behind `passes`, for what lives in registers; not those with
-    shared memory that `shared` plans, since it would put buffers together before anybody planned them. Where
+    shared memory that `shared` plans, since it would put buffers together before anybody planned them; of what it does
+    these need one thing, that warp memory is allocated at the start of a launch. Where
     ``tirx.disable_storage_rewrite`` is set, TVM's list has no such place, and nothing is done.
     """
 
@@ -89,7 +91,7 @@ def _rewrite_launches(keep_shared: bool) -> Any:
         launches = _launches(function.body)
         shared = keep_shared and any(buffer.ty.storage_scope in SHARED for launch in launches for buffer in launch)
         if not launches or shared:
-            return function
+            return hoisted(function) if launches else function
         alone = tvm.IRModule({"function": function})
         return tirx.transform.StorageRewrite()(alone)["function"]
 
