@@ -136,8 +136,11 @@ def _measurement(
     pooled, naive = watched["pooled"], watched["naive"]
     run = [Event(*row) for row in naive["run"]]
     requests, most = workspace_requests(run, symbols)
-    # The report speaks of kernels as the model has them.
-    requests = tuple(replace(row, function=original_name(row.function)) for row in requests)
+    # The report speaks of kernels as the model has them, which may have one with such a name itself.
+    theirs = {step.partition("#")[0] for step in report.steps}
+    requests = tuple(
+        row if row.function in theirs else replace(row, function=original_name(row.function)) for row in requests
+    )
     returned = {i for i, storage in enumerate(storages[0]) if storage.pool == measure_run.RETURNED}
     rest = [i for i in range(len(naive["storages"])) if i not in first and i not in returned]
     others = _storages_at_once(run, set(rest))

@@ -33,6 +33,11 @@ class SharingCall:
     call: Any
     overlaps: Mapping[Any, str] | None
 
+    @property
+    def kernel(self) -> tuple[str, tuple[Any, ...]]:
+        """What is to be called instead: the kernel, and which of its arguments are given as one."""
+        return self.call.function, tuple(self.overlaps or ())
+
 
 def sharing_calls(graph: Any, spans: Spans, in_bytes: Collection[str]) -> tuple[SharingCall, ...]:
     """Find the calls.
@@ -85,9 +90,8 @@ def _overlaps(graph: Any, call: Any, groups: list[Spans], in_bytes: Collection[s
 
 
 def sharing_note(calls: Sequence[SharingCall]) -> str:
-    """Say that arguments share bytes and cannot be given to kernels as one, at all of these calls or at one of them."""
-    kernels = list(dict.fromkeys(one.call.function for one in calls if one.overlaps is None))
-    kernels = kernels or list(dict.fromkeys(one.call.function for one in calls))
+    """Say that at these calls arguments share bytes and cannot be given to kernels as one."""
+    kernels = list(dict.fromkeys(one.call.function for one in calls))
     more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
     return (
         f"arguments of {kernels[0]!r}{more} share bytes and cannot be handed over as one, so kernels make no promise "

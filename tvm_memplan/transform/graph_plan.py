@@ -108,9 +108,12 @@ class GraphPlan:
 
     @cached_property
     def _spans(self) -> dict[str, tuple[str, int, int]]:
-        """The pool, first and last byte of everything that may share some."""
+        """Everything that may share bytes: the pool, the first byte, and the byte behind the last.
+
+        Of tensors of open size they are counted in units of their arena.
+        """
         spans = {b.name: (at.pool, at.offset, at.offset + b.size) for b, at in self.placed}
-        for i, arena in enumerate(self.symbolic):  # in units, which are the same for all that is in it
+        for i, arena in enumerate(self.symbolic):
             spans |= {name: (f"unbounded {i}", at, at + arena.sizes[name]) for name, at in arena.tensors.items()}
         return spans | {name: (one.pool.name, 0, one.pool.capacity or 0) for name, one in self.made.given.items()}
 
@@ -189,9 +192,9 @@ def _best(
 ) -> tuple[GraphProblem, Plan]:
     """Plan with as few kernels looked into as it takes, and in place sooner than in any other way.
 
-    Arguments that share bytes in place are one argument, and the kernel's code is as good as before. Where they share
-    bytes because one is dead before the other is written, the compiler has to be told, and all code may be slower for
-    it. So that is done only where nothing else gives as small a plan.
+    Every kernel that is called with arguments in common bytes is made anew. In place, its code is as good as before;
+    where one argument is dead before another is written over it, the compiler cannot tell their accesses apart any
+    more. So that is done only where nothing else gives as small a plan.
     """
     everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
     plain = problem(frozenset())

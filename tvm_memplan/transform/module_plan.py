@@ -106,14 +106,18 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
         for name, compiler in dialect.foreign_functions(module).items()
     ]
     calls = [one for plan in plans.values() for one in plan.sharing]
-    kernels = _merged(module, calls)
-    notes += [sharing_note(calls)] if kernels is None else []
-    return ModulePlan(module, plans, kernels, (*told, *notes))
+    kernels = dialect.merged_kernels(module, [one.kernel for one in calls if one.overlaps is not None])
+    apart = [one for one in calls if not _is_one(one, kernels)]
+    notes += [sharing_note(apart)] if apart else []
+    return ModulePlan(module, plans, None if apart else kernels, (*told, *notes))
 
 
-def _merged(module: Any, calls: Sequence[SharingCall]) -> Mapping[tuple[str, tuple[Any, ...]], Any] | None:
-    wanted = [(one.call.function, tuple(one.overlaps)) for one in calls if one.overlaps is not None]
-    return relax_dialect().merged_kernels(module, wanted) if len(wanted) == len(calls) else None
+def _is_one(one: SharingCall, kernels: Mapping[Any, Any]) -> bool:
+    """Whether there is a kernel to which a call can hand over as one what shares bytes."""
+    if one.overlaps is None or one.kernel not in kernels:
+        return False
+    extents = [a for a in kernels[one.kernel].arguments if isinstance(a, relax_dialect().Extent)]
+    return all(extent.position in one.call.shaped for extent in extents)
 
 
 def _ends_of(module: Any, functions: Mapping[str, Any], asked: Ends) -> tuple[dict[str, Ends], list[str]]:
@@ -163,7 +167,7 @@ def write_plans(made: ModulePlan) -> Any:
         if plan.counted_on:
             bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
             check = _free(f"{name}_check_bounds", taken)
-            new[check] = dialect.check_function(bounds, name)
+            new[check] = dialect.check_function(bounds, name, made.kernels is not None)
             first.append(dialect.call_of(check, new[check], tuple(bounds)))
         calls = _calls(plan, named, spots)
         new |= {call.name: call.function for call in calls.values()}
@@ -189,10 +193,10 @@ def _calls(
     dialect = relax_dialect()
     found: dict[Any, Any] = {}
     for one in plan.sharing if named else ():
-        overlaps = one.overlaps or {}
-        name, kernel = named[one.call.function, tuple(overlaps)]
+        assert one.overlaps is not None
+        name, kernel = named[one.kernel]
         arguments = (
-            (argument, spot_of(plan, overlaps[argument.overlap], spots))
+            (argument, spot_of(plan, one.overlaps[argument.overlap], spots))
             if isinstance(argument, dialect.Whole)
             else argument
             for argument in kernel.arguments

@@ -315,7 +315,11 @@ class _Reader:
             self._keep(leaves_of(arguments), f"{call.operator} may keep it")
         if call.function:
             behind = tuple(leaves(a) for a in arguments)
-            self.calls.append(KernelCall(self.steps, call.function, behind, var, isinstance(expr.op, ir.GlobalVar)))
+            plain = isinstance(expr.op, ir.GlobalVar)
+            shaped = frozenset(
+                i for i, a in enumerate(call.arguments) if isinstance(getattr(a.ty, "shape", None), relax.ShapeExpr)
+            )
+            self.calls.append(KernelCall(self.steps, call.function, behind, var, plain, shaped))
         count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
         label = call.operator if count == 1 else f"{call.operator}#{count}"
         nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))

@@ -59,6 +59,8 @@ class KernelCall:
         What the call is bound to.
     plain : bool
         Whether the arguments stand in the call as they are, one for each parameter.
+    shaped : frozenset of int
+        The arguments of which the function knows each dimension.
     """
 
     step: int
@@ -66,6 +68,7 @@ class KernelCall:
     arguments: tuple[frozenset[str], ...]
     variable: Any
     plain: bool
+    shaped: frozenset[int]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from tvm_memplan.dialects.elements import constants
 from tvm_memplan.dialects.relax.walks import walked
 from tvm_memplan.dialects.relax.workspace import flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.tirx import capture
+from tvm_memplan.dialects.tirx.expressions import pointee
 from tvm_memplan.planning.trace import Branch, Loop, Node, Step, restricted
 
 
@@ -84,7 +85,7 @@ def _body(function: Any, name: str) -> KernelBody | None:
     views: dict[Any, Any] = {}
     for stmt in function.body.seq if isinstance(function.body, tirx.SeqStmt) else ():
         if isinstance(stmt, tirx.DeclBuffer):
-            views.setdefault(_owner(stmt.data), stmt)
+            views.setdefault(pointee(stmt.data), stmt)
     uses: dict[Any, int] = {}
 
     def use(var: Any) -> None:
@@ -123,12 +124,6 @@ def _walked(body: Any, made: Mapping[int, Any]) -> KernelBody | None:
     nodes, plain = walked(body, {buffer: f"{i}" for i, buffer in made.items()})
     parameters = {i: f"{i}" for i in made if f"{i}" in plain}
     return KernelBody(restricted(nodes, plain), parameters) if parameters else None
-
-
-def _owner(data: Any) -> Any:
-    """The buffer whose data a view is on, None when that is not plain to see."""
-    plain = isinstance(data, ir.Call) and isinstance(data.op, ir.Op) and data.op.name == "tirx.buffer_data"
-    return data.args[0] if plain else None
 
 
 @dataclass

@@ -23,18 +23,20 @@ promises, and all would be slower.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
 import tvm_ffi
 from tvm import ir, tirx
+from tvm.tirx.analysis import undefined_vars
 from tvm.tirx.buffer import decl_buffer, is_buffer_var
 
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import element_bytes
 from tvm_memplan.dialects.relax.workspace import flattened
 from tvm_memplan.dialects.tirx.arithmetic import variables
+from tvm_memplan.dialects.tirx.expressions import pointee
 from tvm_memplan.dialects.tirx.indices import plus
 
 
@@ -76,7 +78,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Merged:
-    """A kernel that is given what shares bytes as one, and what it takes: arguments of the old one by position."""
+    """A kernel that is given what shares bytes as one, and what it takes: integers are arguments of the old one."""
 
     function: Any
     arguments: tuple[Union[int, Whole, Extent], ...]
@@ -85,10 +87,8 @@ class Merged:
 Overlaps = tuple[Overlap, ...]
 
 
-def merged_kernels(module: Any, wanted: Iterable[tuple[str, Overlaps]]) -> dict[tuple[str, Overlaps], Merged] | None:
-    """Make the kernels; None where one of them cannot be made.
-
-    They are made for the target of the context.
+def merged_kernels(module: Any, wanted: Iterable[tuple[str, Overlaps]]) -> dict[tuple[str, Overlaps], Merged]:
+    """Make those of the kernels that can be made, for the target of the context.
 
     Parameters
     ----------
@@ -98,10 +98,9 @@ def merged_kernels(module: Any, wanted: Iterable[tuple[str, Overlaps]]) -> dict[
         A kernel, and which of its arguments share bytes.
     """
     wanted = tuple(dict.fromkeys(wanted))
-    flat = flattened({name: module[name] for name, _ in wanted})
+    flat = flattened({name: module[name] for name, _ in wanted}, vectorized=False)
     made = {(name, overlaps): _merged(flat[name], overlaps) for name, overlaps in wanted}
-    complete = {pair: found for pair, found in made.items() if found is not None}
-    return complete if len(complete) == len(made) else None
+    return {pair: found for pair, found in made.items() if found is not None}
 
 
 def _merged(function: Any, overlaps: Overlaps) -> Merged | None:
@@ -111,8 +110,9 @@ def _merged(function: Any, overlaps: Overlaps) -> Merged | None:
         return None
     taken: list[tuple[Any, Union[int, Whole]]] = [(p, i) for i, p in enumerate(params) if i not in shared]
     homes: dict[Any, tuple[Any, int]] = {}
+    touched = _touched(function.body)
     for overlap in overlaps:
-        home = _home(params, overlap, shared)
+        home = _home(params, overlap, shared, touched)
         if home is None:
             return None
         taken.append(home)
@@ -123,25 +123,31 @@ def _merged(function: Any, overlaps: Overlaps) -> Merged | None:
     body = _moved(function.body, homes)
     if extents is None or body is None:
         return None
+    # A view may have strides, or start somewhere, that only a parameter that is gone told.
+    if not {*left, *_said(left), *extents}.issuperset(undefined_vars(body)):
+        return None
     arguments = (*(argument for _, argument in taken), *extents.values())
     made = tirx.PrimFunc([*left, *extents], body, function.ret_type, function.attrs, function.span)
     made = made.without_attr("global_symbol") if attribute(made, "global_symbol") is not None else made
     return Merged(made, arguments)
 
 
-def _home(params: Sequence[Any], overlap: Overlap, shared: set[int]) -> tuple[Any, Union[int, Whole]] | None:
+def _home(
+    params: Sequence[Any], overlap: Overlap, shared: set[int], touched: Container[Any]
+) -> tuple[Any, Union[int, Whole]] | None:
     """The parameter for an overlap, and what it is given."""
     if not overlap.size:
         first = _leader(params, overlap, shared)
         return params[first], first
-    dtypes = {str(params[i].ty.dtype.dtype): None for i in overlap.positions}
-    sizes = {dtype: element_bytes(dtype) or 0 for dtype in dtypes}
-    widest = max(sizes, key=lambda dtype: sizes[dtype])
-    # Indices of 32 bits have to reach everything.
-    if not min(sizes.values()) or overlap.size % sizes[widest] or overlap.size >= 2**31:
-        return None
     # The type has to be one that is accessed: StorageRewrite takes that for granted.
-    elements = overlap.size // sizes[widest]
+    used = [params[i] for i in overlap.positions if params[i] in touched]
+    sizes = {dtype: element_bytes(dtype) for dtype in dict.fromkeys(str(param.ty.dtype.dtype) for param in used)}
+    whole = {dtype: size for dtype, size in sizes.items() if size and overlap.size % size == 0}
+    # Indices of 32 bits have to reach everything.
+    if not whole or overlap.size >= 2**31:
+        return None
+    widest = max(whole, key=lambda dtype: whole[dtype])
+    elements = overlap.size // whole[widest]
     name = "_".join(dict.fromkeys(str(params[i].name) for i in overlap.positions))
     return decl_buffer([elements], widest, name, data_alignment=64), Whole(overlap, elements, widest)
 
@@ -161,15 +167,29 @@ def _extents(params: Sequence[Any], left: Sequence[Any]) -> dict[Any, Extent] | 
         for i, param in enumerate(params)
         if is_buffer_var(param)
         for k, extent in enumerate(param.ty.shape)
-        if isinstance(extent, ir.Var) and extent in missing
+        if isinstance(extent, ir.Var) and extent in missing and str(extent.ty.dtype) == "int64"
     }
     return found if found.keys() == missing.keys() else None
 
 
 def _said(params: Iterable[Any]) -> set[Any]:
     """The variables that a call of a kernel with these parameters gives a value."""
-    told = (extent for param in params for extent in (param, *(param.ty.shape if is_buffer_var(param) else ())))
-    return {extent for extent in told if isinstance(extent, ir.Var)}
+    kinds = [param.ty for param in params if is_buffer_var(param)]
+    told = (part for kind in kinds for part in (*kind.shape, *kind.strides, kind.elem_offset))
+    return {part for part in (*params, *told) if isinstance(part, ir.Var)}
+
+
+def _touched(body: Any) -> set[Any]:
+    """The parameters of which an element is loaded or stored through a view."""
+    owners: dict[Any, Any] = {}
+    found: set[Any] = set()
+    ways = [
+        (tirx.DeclBuffer, lambda stmt: owners.update({stmt.buffer: pointee(stmt.data)})),
+        (ir.TensorLoad, lambda load: found.add(load.source)),
+        (tirx.BufferStore, lambda store: found.add(store.buffer)),
+    ]
+    tvm_ffi.structural_walk(body, ways)
+    return {owners[buffer] for buffer in found if buffer in owners}
 
 
 def _shape(param: Any) -> Mapping[Any, None]:
@@ -195,16 +215,17 @@ class _Mover:
         self.views: dict[Any, tuple[Any, int]] = {}
 
     def view(self, stmt: Any, mutator: Any) -> Any:
-        owner = _owner(stmt.data)
+        owner = pointee(stmt.data)
         if owner not in self.homes:
             return mutator.default_mutate(stmt)
         home, start = self.homes[owner]
         old, view = stmt.buffer, stmt.buffer
         if start:
             dtype = str(old.ty.dtype.dtype)
-            step, rest = divmod(start, element_bytes(dtype) or start + 1)
-            if rest or len(old.ty.shape) != 1 or old.ty.strides:
-                return stmt
+            size = element_bytes(dtype)
+            if not size or start % size or len(old.ty.shape) != 1 or old.ty.strides:
+                return stmt  # which then still uses a parameter that is gone
+            step = start // size
             view = decl_buffer([plus(old.ty.shape[0], step)], dtype, str(old.name), layout=None, data_alignment=64)
             self.views[old] = (view, step)
         data = ir.Call(stmt.data.op, [home], stmt.data.attrs, stmt.data.ty_args, stmt.data.span)
@@ -223,8 +244,3 @@ class _Mover:
         return tirx.BufferStore(
             view, mutator.mutate(store.value), [plus(mutator.mutate(store.indices[0]), step)], store.span
         )
-
-
-def _owner(data: Any) -> Any:
-    plain = isinstance(data, ir.Call) and isinstance(data.op, ir.Op) and data.op.name == "tirx.buffer_data"
-    return data.args[0] if plain else None

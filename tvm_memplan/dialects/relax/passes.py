@@ -60,7 +60,8 @@ def without_unused(module: Any, names: Iterable[str]) -> Any:
     """The module without those of some functions that nobody calls and nobody outside can."""
     used: set[str] = set()
     for function in module.functions.values():
-        tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: used.add(str(var.name_hint))))
+        if isinstance(function, (relax.Function, tirx.PrimFunc)):
+            tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: used.add(str(var.name_hint))))
     result = module.clone()
     for name in set(names) - used:
         if attribute(result[name], "global_symbol") is None:

@@ -196,7 +196,7 @@ class _Writer(BindingRewriter):
         return [relax.VarBinding(binding.var, self.builder.normalize(view), binding.span)]
 
 
-def check_function(names: Mapping[Any, int], function: str) -> Any:
+def check_function(names: Mapping[Any, int], function: str, promise: bool) -> Any:
     """A PrimFunc that takes the values of variables and refuses those beyond their bounds.
 
     Parameters
@@ -205,6 +205,9 @@ def check_function(names: Mapping[Any, int], function: str) -> Any:
         The largest value of each variable that the plan counted on.
     function : str
         The Relax function, for the message.
+    promise : bool
+        Whether it promises what kernels do, that arguments are apart: LLVM's code generator writes all functions of a
+        module by what the last one promises, and this may be the last.
     """
     params = [tirx.Var(str(var.name), "int64") for var in names]
     checks: list[Any] = []
@@ -216,7 +219,8 @@ def check_function(names: Mapping[Any, int], function: str) -> Any:
         within = param <= tirx.IntImm("int64", most)
         checks.append(tirx.AssertStmt(within, ir.StringImm("ValueError"), [ir.StringImm(message)]))
     body = tirx.SeqStmt(checks) if len(checks) > 1 else checks[0]
-    return tirx.PrimFunc(params, body).with_attr("tirx.is_host_func", True)
+    made = tirx.PrimFunc(params, body).with_attr("tirx.is_host_func", True)
+    return made.with_attr("tirx.noalias", True) if promise else made
 
 
 def call_of(name: str, function: Any, arguments: Sequence[Any]) -> Any:

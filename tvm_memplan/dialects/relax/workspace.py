@@ -27,7 +27,7 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import ir, relax, tirx
+from tvm import ir, relax, sym, tirx
 from tvm.relax.expr import _update_type
 from tvm.tirx.buffer import is_buffer_var
 
@@ -61,7 +61,7 @@ def lift_workspace(module: Any) -> Any:
         return module
     kernels = kernels_of(module)
     called = _only_called(module, set(kernels))
-    flat = flattened({name: kernels[name] for name in sorted(called)})
+    flat = flattened({name: kernels[name] for name in sorted(called)}, vectorized=False)
     lifted = {name: made for name, f in flat.items() if (made := _lifted(f, called[name])) is not None}
     if not lifted:
         return module
@@ -80,11 +80,14 @@ def kernels_of(module: Any) -> dict[str, Any]:
     return {name: f for name, f in functions.items() if _is_kernel(f)}
 
 
-def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = ()) -> dict[str, Any]:
-    """Kernels as they are right before StorageRewrite, for the target of the context, and then after some passes."""
+def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = (), vectorized: bool = True) -> dict[str, Any]:
+    """Kernels as they are right before StorageRewrite, for the target of the context, and then after some passes.
+
+    What stands for a kernel in a module is lowered again by the build, and must not be `vectorized`.
+    """
     if not kernels:
         return {}
-    module = before_storage_rewrite(tvm.IRModule(dict(kernels)), after)
+    module = before_storage_rewrite(tvm.IRModule(dict(kernels)), after, vectorized)
     return {str(var.name_hint): f for var, f in module.functions.items()}
 
 
@@ -107,7 +110,7 @@ def _only_called(module: Any, names: set[str]) -> dict[str, list[Any]]:
     for function in module.functions.values():
         if isinstance(function, relax.Function):
             tvm_ffi.structural_walk(function.body, (ir.Call, call))
-        else:
+        elif isinstance(function, tirx.PrimFunc):
             tvm_ffi.structural_walk(function.body, (ir.GlobalVar, lambda var: other.add(str(var.name_hint))))
     return {name: calls for name, calls in called.items() if name in names and name not in other}
 
@@ -180,7 +183,9 @@ class _Finder:
             return False
         (extent,) = constants(kind.shape)
         if extent is None:
-            return all(var in self.known for var in variables(kind.shape[0]))
+            # Shapes of Relax are counted in int64.
+            whole = str(kind.shape[0].ty.dtype) == "int64"
+            return whole and all(var in self.known for var in variables(kind.shape[0]))
         return extent * size >= SMALLEST
 
 
@@ -227,13 +232,13 @@ class _Writer(BindingRewriter):
 
     def allocation(self, kernel: str, buffer: Any, meaning: Mapping[Any, Any]) -> Any:
         dtype = str(buffer.ty.dtype.dtype)
+        # Callers may know more than the kernel: what is a constant there has to look like one.
+        analyzer = sym.Analyzer()
         extents = [
-            int(extent)
-            if isinstance(extent, tirx.IntImm)
-            else tvm_ffi.structural_map(extent, (ir.Var, lambda var: meaning.get(var, var)))
+            analyzer.simplify(tvm_ffi.structural_map(extent, (ir.Var, lambda var: meaning.get(var, var))))
             for extent in buffer.ty.shape
         ]
-        shape = relax.ShapeExpr(extents)
+        shape = relax.ShapeExpr([int(e) if isinstance(e, tirx.IntImm) else e for e in extents])
         call = relax.op.builtin.alloc_tensor(shape, dtype, 0, "global")
         call = self.builder.normalize(call)
         return relax.VarBinding(ir.Var(f"{kernel}_{buffer.name}", call.ty), call)

@@ -50,8 +50,11 @@ def register_standard_pipeline(name: str, passes: Sequence[Any], shared: Sequenc
     tirx.register_tir_pipeline(name, FunctionType(default_s_tir_pipeline.__code__, names))
 
 
-def before_storage_rewrite(module: Any, after: Sequence[Any] = ()) -> Any:
+def before_storage_rewrite(module: Any, after: Sequence[Any] = (), vectorized: bool = True) -> Any:
     """A module of PrimFuncs after all of TVM's ``s_tir`` passes that come before StorageRewrite, and then `after`.
+
+    What will be lowered once more must not be `vectorized`: CompactBufferAllocation, for one, stops with an error
+    where it finds an index that is a vector. Then the list ends before VectorizeLoop.
 
     The target is that of the context.
     """
@@ -61,7 +64,8 @@ def before_storage_rewrite(module: Any, after: Sequence[Any] = ()) -> Any:
         at = next((i for i, one in enumerate(passes) if one.same_as(place)), len(passes))
         return tvm.transform.Sequential([*passes[:at], *after])
 
-    transform = _Substitute(tirx.transform, StorageRewrite=lambda: place)
+    end = {"StorageRewrite": lambda: place} if vectorized else {"VectorizeLoop": lambda _enabled: place}
+    transform = _Substitute(tirx.transform, **end)
     sequential = _Substitute(tvm.ir, transform=_Substitute(tvm.ir.transform, Sequential=cut))
     names = {
         **default_s_tir_pipeline.__globals__,
