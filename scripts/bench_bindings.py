@@ -1,6 +1,6 @@
 """How long planning takes on a module of very many bindings, beside TVM's own plan and the rest of the build.
 
-The module is a chain of residual blocks: each tensor is read by the next kernel and, some steps later, once more.
+The module is a chain: a product of two of the last few tensors, then two element-wise operators, and so on.
 Times are processor seconds, medians; *share* is that of planning in the build that it is part of.
 
     python scripts/bench_bindings.py [--bindings N] [--turns K]
@@ -30,7 +30,7 @@ def chain(bindings, side=32):
             recent = [x]
             for i in range(bindings - 1):
                 one = recent[-1]
-                value = relax.op.add(one, recent[-1 - i % len(recent)]) if i % 3 == 0 else ops[i % 4](one)
+                value = ops[i % 4](one) if i % 3 else relax.op.matmul(one, recent[-1 - i % len(recent)])
                 recent = [*recent[-7:], builder.emit(value)]
             result = builder.emit_output(recent[-1])
         builder.emit_func_output(result)
