@@ -34,10 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence, Sequence
 from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple
 
-from tvm_memplan.planning.compiling import watch
+from tvm_memplan.planning.compiling import compiled_together
 
 Ints = Sequence[int]
 Array = MutableSequence[int]
@@ -431,30 +430,3 @@ def take_back(t: Tables, s: State, top: int, back: int) -> None:
 def compiled_search() -> Callable[..., Any]:
     """Return `search` compiled by numba; the first call in a process loads or compiles it."""
     return compiled_together(globals(), choose, passed_over, put, split, enter, take_back, search)
-
-
-def compiled_together(names: dict[str, Any], *functions: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile functions of one module, those that are called before their callers, and return the last.
-
-    numba keeps what it compiled next to the module and looks at the module's time stamp to tell whether it is still
-    right, so all of them must be in one file.
-    """
-    parts: dict[str, Any] = {}
-    for function in functions:
-        # Names are resolved when a function is compiled: give each the compiled ones that it calls.
-        own = FunctionType(function.__code__, {**names, **parts}, function.__name__)
-        own.__module__, own.__qualname__ = function.__module__, function.__qualname__
-        parts[function.__name__] = _compiled(own)
-    return parts[functions[-1].__name__]  # type: ignore[no-any-return]
-
-
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    import numba
-
-    watch()
-
-    # Other threads go on meanwhile, as in `tvm_memplan.planning.kernel`.
-    try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # nowhere to keep the compiled code
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]

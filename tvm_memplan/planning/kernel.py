@@ -18,7 +18,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from tvm_memplan.planning.compiling import watch
+from tvm_memplan.planning.compiling import compiled
 
 Ints = Sequence[int]
 
@@ -315,7 +315,7 @@ def climb(
 @cache
 def compiled_place() -> Callable[..., Any]:
     """Return `place` compiled by numba; the first call in a process loads or compiles it."""
-    return _compiled(place)
+    return compiled(place)
 
 
 @cache
@@ -323,18 +323,4 @@ def compiled_climb() -> Callable[..., Any]:
     """Return `climb` compiled by numba; it calls the compiled `place`."""
     fast = FunctionType(climb.__code__, {**globals(), "place": compiled_place()}, climb.__name__)
     fast.__module__, fast.__qualname__ = climb.__module__, climb.__qualname__
-    return _compiled(fast)
-
-
-def _compiled(function: Callable[..., int]) -> Callable[..., Any]:
-    # numba looks at the time stamp of the function's own file to tell whether what it kept is still right: one
-    # reason for `climb` and `place` to share a file.
-    import numba
-
-    watch()
-
-    # Other threads go on meanwhile: the one that shows progress, for one.
-    try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # nowhere to keep the compiled code
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    return compiled(fast)

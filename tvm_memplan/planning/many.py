@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tvm_memplan.planning.compiling import compiled_together
+
 Array = npt.NDArray[np.int64]
 
 
@@ -231,6 +233,4 @@ def _sift(lows: Any, whose: Any, root: int, count: int) -> None:
 
 @cache
 def _compiled() -> Callable[..., Any]:
-    from tvm_memplan.planning.exact_kernel import compiled_together
-
     return compiled_together(globals(), _sift, _next, _fit)
