@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Pool, Problem
+from tvm_memplan.planning.pressure import most_alive
 
 Array = npt.NDArray[np.int64]
 
@@ -55,19 +56,6 @@ class Columns:
         g = self.align.min(initial=1 << 62) if len(self.align) else 1
         result: Array = -(-self.size // g) * g
         return result
-
-
-def most_alive(weight: Array, start: Array, stop: Array) -> tuple[int, int]:
-    """Return the largest total weight of ranges ``[start, stop)`` alive at one step, and the first such step."""
-    if not len(weight):
-        return 0, 0
-    time = np.concatenate([start, stop])
-    order = np.argsort(time, kind="stable")
-    time = time[order]
-    total = np.cumsum(np.concatenate([weight, -weight])[order])
-    last = np.append(time[1:] != time[:-1], True)  # when all births and deaths of a step are counted
-    best = int(np.argmax(total[last]))
-    return int(total[last][best]), int(time[last][best])
 
 
 def columns(problem: Problem) -> tuple[Columns, Pool] | None:

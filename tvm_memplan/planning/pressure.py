@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.large import most_alive
 from tvm_memplan.planning.model import Problem
+
+Array = npt.NDArray[np.int64]
 
 #: Beyond so many buffers the sweep is done on arrays.
 MANY = 2000
@@ -62,6 +64,19 @@ def pressure(problem: Problem, weight: Mapping[int, int]) -> tuple[int, int | No
             if exact > best:
                 best, step = exact, time
     return best, step
+
+
+def most_alive(weight: Array, start: Array, stop: Array) -> tuple[int, int]:
+    """Return the largest total weight of ranges ``[start, stop)`` alive at one step, and the first such step."""
+    if not len(weight):
+        return 0, 0
+    time = np.concatenate([start, stop])
+    order = np.argsort(time, kind="stable")
+    time = time[order]
+    total = np.cumsum(np.concatenate([weight, -weight])[order])
+    last = np.append(time[1:] != time[:-1], True)  # when all births and deaths of a step are counted
+    best = int(np.argmax(total[last]))
+    return int(total[last][best]), int(time[last][best])
 
 
 def _shared(alive: Iterable[int], partners: dict[int, frozenset[int]], weight: Mapping[int, int]) -> int:
