@@ -83,7 +83,7 @@ assert figures.naive > figures.planned == figures.bound
 from dataclasses import replace
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 
 names = [buffer.name for buffer in problem.buffers]
 places = list(made.placements)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.planning.constrained import constrained
 from tests.planning.strategies import problems
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour, stacked
 from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, smallest_last
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.granularity import without_granularity
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Plan, Problem
 from tvm_memplan.planning.pack import cost
 from tvm_memplan.planning.planners import plan

@@ -13,12 +13,12 @@ from tests.planning.strategies import problems
 from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
 from tvm_memplan.planning import exact, exact_kernel
 from tvm_memplan.planning.bound import bound, planned
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact import ORDERS, Hunt, Ranked, attempt, hunt
 from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED
 from tvm_memplan.planning.infeasible import infeasible_subset
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.pack import Packer
 from tvm_memplan.planning.parts import part

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning import bound as bounds
-from tvm_memplan.planning import check, planners, pressure
+from tvm_memplan.planning import planners, pressure
 from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.check_sweep import overlaps
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
+from tvm_memplan.planning.judge import check
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.judge.sweep import overlaps
 from tvm_memplan.planning.large import ORDERS, arrange, columns, pack
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up

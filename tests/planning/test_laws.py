@@ -13,8 +13,8 @@ from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning import pack
 from tvm_memplan.planning.bound import bound, naive, planned
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.kernel import place
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.orders import ORDERS, arrange

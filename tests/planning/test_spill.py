@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem
 from tvm_memplan.planning.parts import part
 from tvm_memplan.planning.planners import plan

@@ -17,7 +17,7 @@ from tests.relax.networks import SMALL
 from tests.relax.running import FUSION, finished, lowered, plans, same_bits, sharing
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relax import PlanBlockMemory

@@ -17,12 +17,12 @@ from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.alone import arena
 from tvm_memplan.planning.alone import improve as search_alone
 from tvm_memplan.planning.bound import bound, effective_alignment
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
 from tvm_memplan.planning.granularity import without_granularity
 from tvm_memplan.planning.infeasible import infeasible_subset
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.large import Columns, columns
 from tvm_memplan.planning.large import pack as pack_columns
 from tvm_memplan.planning.many import fit

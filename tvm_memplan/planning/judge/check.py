@@ -9,7 +9,7 @@ It looks at every pair of buffers and shares no code with whatever made the plan
 Sizes need no rounding to a pool's granularity here: offsets are multiples of it, so whole granules lie apart if and
 only if the bytes in them do. Views have no places of their own and penalties forbid nothing, so both are left out.
 It only knows the values of `tvm_memplan.planning.model`. Plans of very many buffers are swept over time instead
-(`tvm_memplan.planning.check_sweep`, of the judge alone too). Keep it short enough to be checked by reading.
+(`tvm_memplan.planning.judge.sweep`, of the judge alone too). Keep it short enough to be checked by reading.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check_sweep import overlaps
+from tvm_memplan.planning.judge.sweep import overlaps
 from tvm_memplan.planning.model import LiveRange, Plan
 
 #: Looking at every pair takes half a second for so many buffers; beyond, time is swept.
