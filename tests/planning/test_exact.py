@@ -21,8 +21,8 @@ from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.pack import Packer
-from tvm_memplan.planning.parts import part
 from tvm_memplan.planning.planners import plan
+from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.planning.sections import sections
 
 few = settings(max_examples=80, deadline=None)

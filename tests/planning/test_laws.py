@@ -19,8 +19,8 @@ from tvm_memplan.planning.kernel import place
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.orders import ORDERS, arrange
 from tvm_memplan.planning.pack import Packer
-from tvm_memplan.planning.parts import part
 from tvm_memplan.planning.planners import PLANNERS, plan
+from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.planning.search import climb
 from tvm_memplan.report import memory_report
 

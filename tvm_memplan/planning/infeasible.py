@@ -17,7 +17,7 @@ from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact import FIRST_DIVES, GROWTH, ORDERS, WORTH_COMPILING, Ranked, attempt, dive
 from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED
 from tvm_memplan.planning.model import Pool, Problem, round_up
-from tvm_memplan.planning.parts import part
+from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.planning.sections import Sections, sections
 
 #: Work for a message: a fraction of a second, compiled or not.

@@ -16,7 +16,8 @@ whose live ranges overlap, or, when ``conflicts`` is given, exactly those pairs.
 `Placement` per buffer; it proves nothing by itself, `tvm_memplan.planning.judge.check.check_plan` judges it.
 
 What must share is no buffer of its own but a `View`: a further name for bytes of a buffer, whose place follows from
-that buffer's. So planners need to know nothing of it; `tvm_memplan.planning.aliases.share` makes views of buffers.
+that buffer's. So planners need to know nothing of it; `tvm_memplan.planning.preparing.aliases.share` makes views of
+buffers.
 """
 
 from __future__ import annotations

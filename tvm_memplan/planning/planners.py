@@ -20,7 +20,6 @@ from tvm_memplan.planning.bound import bound, effective_alignment
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
-from tvm_memplan.planning.granularity import without_granularity
 from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.large import Columns, columns
@@ -29,8 +28,9 @@ from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
 from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
-from tvm_memplan.planning.parts import part, parts
 from tvm_memplan.planning.penalties import with_less_penalty
+from tvm_memplan.planning.preparing.granularity import without_granularity
+from tvm_memplan.planning.preparing.parts import part, parts
 from tvm_memplan.planning.search import improve as climb_from
 from tvm_memplan.planning.search import moves_for
 

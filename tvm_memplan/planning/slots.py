@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tvm_memplan.planning.aliases import union
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Buffer, Placement, Problem
+from tvm_memplan.planning.preparing.aliases import union
 
 #: From a problem's conflicts and the buffers to colour (indices) to a colour for each.
 Colouring = Callable[[Conflicts, Sequence[int]], Sequence[int]]

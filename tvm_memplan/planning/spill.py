@@ -25,7 +25,7 @@ from tvm_memplan.planning import planners
 from tvm_memplan.planning.bound import bound
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
-from tvm_memplan.planning.parts import part, parts
+from tvm_memplan.planning.preparing.parts import part, parts
 
 #: How many sets of buffers the search looks at, per pool.
 MOST_SETS = 400

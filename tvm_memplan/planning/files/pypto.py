@@ -36,9 +36,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tvm_memplan.errors import BadProblem
-from tvm_memplan.planning.aliases import share
 from tvm_memplan.planning.files.fields import Field, parse
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem
+from tvm_memplan.planning.preparing.aliases import share
 
 _PROBLEM_FIELDS = ("buffers", "pools", "constraints", "cost_model", "objective", "pypto_structure")
 _CONSTRAINTS = ("colocations", "separations", "temporal_exclusions", "pinned_allocations")
