@@ -42,7 +42,7 @@ trace = Trace(
 # Live ranges are half-open, in steps. `weights_sum` is last read at step 3, but the next round reads it again: what is
 # allocated outside a loop and used inside is alive through the whole loop.
 
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 
 liveness = live_ranges(trace)
 for buffer in liveness.buffers:

@@ -20,10 +20,10 @@ from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.barriers import as_planned, block_problem, needed_barriers
-from tvm_memplan.planning.in_place import in_place_pairs
 from tvm_memplan.planning.judge.check import check_plan
-from tvm_memplan.planning.liveness import Liveness, live_ranges
+from tvm_memplan.planning.lifetimes.barriers import as_planned, block_problem, needed_barriers
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.onto_inputs import onto_inputs
 from tvm_memplan.planning.pieces import cuts, in_pieces

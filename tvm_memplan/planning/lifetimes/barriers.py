@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tvm_memplan.planning.liveness import Liveness, live_ranges
+from tvm_memplan.planning.lifetimes.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Plan, Pool, Problem
 from tvm_memplan.planning.trace import Alias, Barrier, Branch, Loop, Node, Step, Trace
 

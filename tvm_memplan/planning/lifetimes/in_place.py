@@ -16,8 +16,8 @@ before `d` is written there::
       place of what was read      round before it is d[i + 1]   has made it d[i + 1] by then
 
 This is decided from the `Elements` of the steps: *every access to `s`, at every element, precedes every write to `d`
-at that element* (`tvm_memplan.planning.dependence` says how that is proved). A step reads before it writes. What is
-not known to be so is no pair.
+at that element* (`tvm_memplan.planning.lifetimes.dependence` says how that is proved). A step reads before it writes.
+What is not known to be so is no pair.
 
 Why that is enough. Take the bytes that both have. Until the first write of `d` to an element nothing but `s` is there,
 so whatever is done with `s` sees what it saw when it was alone; and by then all has been done. From there on only `d`
@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tvm_memplan.planning.dependence import Access, Round, precedes
-from tvm_memplan.planning.liveness import Liveness
+from tvm_memplan.planning.lifetimes.dependence import Access, Round, precedes
+from tvm_memplan.planning.lifetimes.liveness import Liveness
 from tvm_memplan.planning.model import Buffer, Kind
 from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Node, Step, Trace
 
