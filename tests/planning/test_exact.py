@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
 from tvm_memplan.planning import exact, exact_kernel
-from tvm_memplan.planning.bound import bound, planned
+from tvm_memplan.planning.bounds.bound import bound, planned
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact import ORDERS, Hunt, Ranked, attempt, hunt

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning import bound as bounds
-from tvm_memplan.planning import planners, pressure
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning import planners
+from tvm_memplan.planning.bounds import bound as bounds
+from tvm_memplan.planning.bounds import pressure
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.judge import check

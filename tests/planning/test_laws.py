@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning import pack
-from tvm_memplan.planning.bound import bound, naive, planned
+from tvm_memplan.planning.bounds.bound import bound, naive, planned
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.kernel import place

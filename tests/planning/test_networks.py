@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Problem
 from tvm_memplan.planning.planners import plan

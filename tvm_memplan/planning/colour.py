@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tvm_memplan.planning.bound import effective_alignment
+from tvm_memplan.planning.bounds.bound import effective_alignment
 from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, smallest_last
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Placement, Problem, round_up

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tvm_memplan.planning.bounds.pressure import most_alive
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Pool, Problem
-from tvm_memplan.planning.pressure import most_alive
 
 Array = npt.NDArray[np.int64]
 

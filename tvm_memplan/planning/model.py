@@ -282,7 +282,8 @@ class Outcome:
     Parameters
     ----------
     least : int
-        Bytes that no plan of its kind can beat, over all pools, counted as `tvm_memplan.planning.bound.planned` does.
+        Bytes that no plan of its kind can beat, over all pools, counted as `tvm_memplan.planning.bounds.bound.planned`
+        does.
     proved : bool
         Whether the plan is as small as that.
     cut : bool

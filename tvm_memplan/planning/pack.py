@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tvm_memplan.planning.bound import effective_alignment, stack
+from tvm_memplan.planning.bounds.bound import effective_alignment, stack
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.kernel import compiled_place, place
 from tvm_memplan.planning.model import Placement, Problem

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.planning.bound import effective_alignment
+from tvm_memplan.planning.bounds.bound import effective_alignment
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Placement, Plan, Problem, round_up
 

@@ -2,7 +2,7 @@
 
 Every planner honours alignments, capacities in order of preference, pinned and separate buffers, and in-place pairs;
 what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins,
-naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
+naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bounds.bound`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.alone import arena
 from tvm_memplan.planning.alone import improve as search_alone
-from tvm_memplan.planning.bound import bound, effective_alignment
+from tvm_memplan.planning.bounds.bound import bound, effective_alignment
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for

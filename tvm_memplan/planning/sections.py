@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tvm_memplan.planning.bound import effective_alignment, granule
+from tvm_memplan.planning.bounds.bound import effective_alignment, granule
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Pool, round_up
 

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from tvm_memplan.errors import DoesNotFit
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
 from tvm_memplan.planning.preparing.parts import part, parts

@@ -20,7 +20,7 @@ from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.colour import stacked
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.judge.check import check_plan

@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tvm_memplan.planning.clique import heaviest_clique
+from tvm_memplan.planning.bounds.clique import heaviest_clique
+from tvm_memplan.planning.bounds.pressure import pressure
 from tvm_memplan.planning.model import Plan, Pool, Problem, round_up
-from tvm_memplan.planning.pressure import pressure
 
 
 @dataclass(frozen=True)

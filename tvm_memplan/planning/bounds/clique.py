@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from tvm_memplan.planning.clique_search import Search, bits
+from tvm_memplan.planning.bounds.clique_search import Search, bits
 from tvm_memplan.planning.conflicts import Conflicts, Indices
 from tvm_memplan.planning.model import Problem
 

@@ -1,4 +1,4 @@
-"""Searches for a heavy clique in a graph with weights; `tvm_memplan.planning.clique` says which there are.
+"""Searches for a heavy clique in a graph with weights; `tvm_memplan.planning.bounds.clique` says which there are.
 
 A set of vertices is an integer with a bit per vertex, the heaviest being bit 0, so that the heaviest of a set is its
 lowest bit and intersecting two sets is one operation.
