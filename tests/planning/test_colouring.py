@@ -16,7 +16,7 @@ from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, sma
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Plan, Problem
-from tvm_memplan.planning.pack import cost
+from tvm_memplan.planning.packing.pack import cost
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.preparing.granularity import without_granularity
 from tvm_memplan.planning.slots import slot_problem

@@ -20,7 +20,7 @@ from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED
 from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
-from tvm_memplan.planning.pack import Packer
+from tvm_memplan.planning.packing.pack import Packer
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.planning.sections import sections

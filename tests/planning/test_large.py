@@ -24,7 +24,7 @@ from tvm_memplan.planning.judge.sweep import overlaps
 from tvm_memplan.planning.large import ORDERS, arrange, columns, pack
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up
-from tvm_memplan.planning.pack import Packer
+from tvm_memplan.planning.packing.pack import Packer
 from tvm_memplan.planning.planners import plan
 
 few = settings(max_examples=60, deadline=None)

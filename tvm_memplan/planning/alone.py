@@ -14,8 +14,8 @@ from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact import Hunt, hunt
 from tvm_memplan.planning.model import Outcome, Placement, Pool, Problem
-from tvm_memplan.planning.orders import arrange, by_size
-from tvm_memplan.planning.pack import MOST_LISTED, Packer, cost
+from tvm_memplan.planning.packing.orders import arrange, by_size
+from tvm_memplan.planning.packing.pack import MOST_LISTED, Packer, cost
 from tvm_memplan.planning.sections import sections
 
 

@@ -20,8 +20,8 @@ from tvm_memplan.planning.bounds.bound import effective_alignment
 from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, smallest_last
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Placement, Problem, round_up
-from tvm_memplan.planning.orders import arrange, by_conflicts, by_size
-from tvm_memplan.planning.pack import Packer, cost
+from tvm_memplan.planning.packing.orders import arrange, by_conflicts, by_size
+from tvm_memplan.planning.packing.pack import Packer, cost
 from tvm_memplan.planning.slots import placed, slot_problem
 
 

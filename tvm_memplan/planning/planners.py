@@ -26,13 +26,13 @@ from tvm_memplan.planning.large import Columns, columns
 from tvm_memplan.planning.large import pack as pack_columns
 from tvm_memplan.planning.many import fit
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
-from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
-from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
+from tvm_memplan.planning.packing.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
+from tvm_memplan.planning.packing.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
+from tvm_memplan.planning.packing.search import improve as climb_from
+from tvm_memplan.planning.packing.search import moves_for
 from tvm_memplan.planning.penalties import with_less_penalty
 from tvm_memplan.planning.preparing.granularity import without_granularity
 from tvm_memplan.planning.preparing.parts import part, parts
-from tvm_memplan.planning.search import improve as climb_from
-from tvm_memplan.planning.search import moves_for
 
 #: The default time limit.
 DEFAULT_SECONDS = 3.0

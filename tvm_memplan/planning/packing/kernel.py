@@ -179,7 +179,7 @@ def climb(
     history: MutableSequence[int],
     best: MutableSequence[int],
 ) -> int:
-    """Do what `tvm_memplan.planning.search.climb` says.
+    """Do what `tvm_memplan.planning.packing.search.climb` says.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Placement: given an order, put every buffer into the first pool that has room, at an offset that is free.
 
-An order says who chooses first (`tvm_memplan.planning.orders`), a fit says which gap is chosen; the two are
+An order says who chooses first (`tvm_memplan.planning.packing.orders`), a fit says which gap is chosen; the two are
 independent. Pinned buffers are in place before anybody chooses, and buffers of no bytes need no choice.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from tvm_memplan.planning.bounds.bound import effective_alignment, stack
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.kernel import compiled_place, place
 from tvm_memplan.planning.model import Placement, Problem
+from tvm_memplan.planning.packing.kernel import compiled_place, place
 
 #: Up to so many buffers conflicts are kept as lists; above, live ranges are compared where they are needed.
 MOST_LISTED = 3000

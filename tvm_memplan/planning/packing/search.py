@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvm_memplan.planning import kernel
-from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer
+from tvm_memplan.planning.packing import kernel
+from tvm_memplan.planning.packing.pack import MOST_LISTED, Layout, Packer
 
 #: What a search may cost in comparisons of two buffers; it sets the number of moves.
 EFFORT = 2_000_000_000
