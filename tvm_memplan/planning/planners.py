@@ -20,6 +20,7 @@ from tvm_memplan.planning.bounds.bound import bound, effective_alignment
 from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
+from tvm_memplan.planning.finishing.penalties import with_less_penalty
 from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.large import Columns, columns
@@ -30,7 +31,6 @@ from tvm_memplan.planning.packing.orders import ORDERS, Order, arrange, by_confl
 from tvm_memplan.planning.packing.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
 from tvm_memplan.planning.packing.search import improve as climb_from
 from tvm_memplan.planning.packing.search import moves_for
-from tvm_memplan.planning.penalties import with_less_penalty
 from tvm_memplan.planning.preparing.granularity import without_granularity
 from tvm_memplan.planning.preparing.parts import part, parts
 
