@@ -17,7 +17,6 @@ from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
 from tvm_memplan.planning.alone import arena
 from tvm_memplan.planning.alone import improve as search_alone
 from tvm_memplan.planning.bounds.bound import bound, effective_alignment
-from tvm_memplan.planning.colour import colour as colour_slots
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
 from tvm_memplan.planning.finishing.penalties import with_less_penalty
@@ -33,6 +32,7 @@ from tvm_memplan.planning.packing.search import improve as climb_from
 from tvm_memplan.planning.packing.search import moves_for
 from tvm_memplan.planning.preparing.granularity import without_granularity
 from tvm_memplan.planning.preparing.parts import part, parts
+from tvm_memplan.planning.slots.colour import colour as colour_slots
 
 #: The default time limit.
 DEFAULT_SECONDS = 3.0

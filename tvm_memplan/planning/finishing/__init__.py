@@ -1,1 +1,1 @@
-"""From a finished plan to a better one of the same size: less penalty, more in place, an arena in pieces."""
+"""What is done to a finished plan: less penalty, outputs onto their inputs, an arena cut into pieces."""

@@ -8,7 +8,7 @@ split::
     slot 0  |aaaaaaaa|  then |ddddd   |        bytes of slot 0 that d does not need are not used by anybody
     slot 1  |bbbb|      then |cc  |
 
-`colour` takes the best of that and of every colouring of `tvm_memplan.planning.colouring` with its slots packed.
+`colour` takes the best of that and of every colouring of `tvm_memplan.planning.slots.colouring` with its slots packed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tvm_memplan.planning.bounds.bound import effective_alignment
-from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, smallest_last
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Placement, Problem, round_up
 from tvm_memplan.planning.packing.orders import arrange, by_conflicts, by_size
 from tvm_memplan.planning.packing.pack import Packer, cost
-from tvm_memplan.planning.slots import placed, slot_problem
+from tvm_memplan.planning.slots.colouring import dsatur, largest_first, left_edge, smallest_last
+from tvm_memplan.planning.slots.problem import placed, slot_problem
 
 
 @dataclass
