@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tvm_memplan.planning.bounds.pressure import most_alive
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.many import fit
+from tvm_memplan.planning.large.fit import fit
 from tvm_memplan.planning.model import Pool, Problem
 
 Array = npt.NDArray[np.int64]
