@@ -21,8 +21,9 @@ from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.judge import check
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.judge.sweep import overlaps
+from tvm_memplan.planning.large.columns import columns
 from tvm_memplan.planning.large.fit import fit
-from tvm_memplan.planning.large.pack import ORDERS, arrange, columns, pack
+from tvm_memplan.planning.large.pack import ORDERS, arrange, pack
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.packing.pack import Packer
 from tvm_memplan.planning.planners import plan

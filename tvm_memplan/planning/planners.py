@@ -22,8 +22,8 @@ from tvm_memplan.planning.effort import Effort, effort_for
 from tvm_memplan.planning.finishing.penalties import with_less_penalty
 from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.large.columns import Columns, columns
 from tvm_memplan.planning.large.fit import fit
-from tvm_memplan.planning.large.pack import Columns, columns
 from tvm_memplan.planning.large.pack import pack as pack_columns
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
 from tvm_memplan.planning.packing.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
