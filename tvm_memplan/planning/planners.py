@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
-from tvm_memplan.planning.alone import arena
-from tvm_memplan.planning.alone import improve as search_alone
 from tvm_memplan.planning.bounds.bound import bound, effective_alignment
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
+from tvm_memplan.planning.exact.alone import arena
+from tvm_memplan.planning.exact.alone import improve as search_alone
+from tvm_memplan.planning.exact.infeasible import infeasible_subset
 from tvm_memplan.planning.finishing.penalties import with_less_penalty
-from tvm_memplan.planning.infeasible import infeasible_subset
 from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.large.columns import Columns, columns
 from tvm_memplan.planning.large.fit import fit

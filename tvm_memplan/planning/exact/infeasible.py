@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tvm_memplan.planning.alone import arena
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.exact import FIRST_DIVES, GROWTH, ORDERS, WORTH_COMPILING, Ranked, attempt, dive
-from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED
+from tvm_memplan.planning.exact.alone import arena
+from tvm_memplan.planning.exact.hunt import FIRST_DIVES, GROWTH, ORDERS, WORTH_COMPILING, Ranked, attempt, dive
+from tvm_memplan.planning.exact.kernel import FOUND, NONE, UNDECIDED
+from tvm_memplan.planning.exact.sections import Sections, sections
 from tvm_memplan.planning.model import Pool, Problem, round_up
 from tvm_memplan.planning.preparing.parts import part
-from tvm_memplan.planning.sections import Sections, sections
 
 #: Work for a message: a fraction of a second, compiled or not.
 CHEAP = 2_000_000

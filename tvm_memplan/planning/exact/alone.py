@@ -12,11 +12,11 @@ from dataclasses import replace
 from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.exact import Hunt, hunt
+from tvm_memplan.planning.exact.hunt import Hunt, hunt
+from tvm_memplan.planning.exact.sections import sections
 from tvm_memplan.planning.model import Outcome, Placement, Pool, Problem
 from tvm_memplan.planning.packing.orders import arrange, by_size
 from tvm_memplan.planning.packing.pack import MOST_LISTED, Packer, cost
-from tvm_memplan.planning.sections import sections
 
 
 def arena(problem: Problem) -> Pool | None:

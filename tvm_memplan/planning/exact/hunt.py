@@ -1,6 +1,6 @@
 """Drive the exact search from the bound upwards, so that nobody has to say which height to try.
 
-For each independent part of a problem (`tvm_memplan.planning.sections`) two heights close in on each other::
+For each independent part of a problem (`tvm_memplan.planning.exact.sections`) two heights close in on each other::
 
     low    no packing is lower: the bound at first, one more whenever a search for `low` comes back empty
     high   the best packing known
@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tvm_memplan.planning import exact_kernel
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED, State, Tables
-from tvm_memplan.planning.sections import Sections
+from tvm_memplan.planning.exact import kernel
+from tvm_memplan.planning.exact.kernel import FOUND, NONE, UNDECIDED, State, Tables
+from tvm_memplan.planning.exact.sections import Sections
 
 #: How many times a packing could be put together within the limit of the first round, and how the limit grows.
 FIRST_DIVES, GROWTH = 1, 4
@@ -114,7 +114,7 @@ class Ranked:
             **dict.fromkeys(("todo_part", "todo_next", "todo_depth"), 2 * count + 2),
             **dict.fromkeys(("seen", "touched"), sections),
             "listed": count * (count + 3) // 2 + 1,
-            "tally": exact_kernel.WORK + 1,
+            "tally": kernel.WORK + 1,
         }
         fields = (
             self.copy(given[name]) if name in given else self._zeros(sizes.get(name, count + 2))
@@ -123,7 +123,7 @@ class Ranked:
         state = State(*fields)
         state.listed[:count] = self.copy(range(count))
         state.part_size[0], state.part_last[0] = count, sections - 1
-        state.tally[exact_kernel.PARTS], state.tally[exact_kernel.LISTED] = 1, count
+        state.tally[kernel.PARTS], state.tally[kernel.LISTED] = 1, count
         state.at[0] = state.rank[0] = state.parent[0] = state.rest[0] = -1
         return state
 
@@ -163,13 +163,13 @@ def attempt(ranked: Ranked, height: int, limit: int, effort: Effort) -> tuple[in
     list of int
         The offsets found, in units, in the order of `ranked.parts`; empty when none were.
     """
-    run: Any = exact_kernel.compiled_search() if ranked.fast else exact_kernel.search
+    run: Any = kernel.compiled_search() if ranked.fast else kernel.search
     state = ranked.begin()
     result, done = UNDECIDED, 0
     limit = min(limit, effort.work)
     while result == UNDECIDED and done < limit and not effort.over:
         result = int(run(ranked.tables, state, height, min(limit, done + PORTION), ranked.crowded))
-        now = int(state.tally[exact_kernel.WORK])
+        now = int(state.tally[kernel.WORK])
         effort.spend(now - done)
         done = now
     if result != FOUND:
@@ -218,7 +218,7 @@ class Hunt:
     def _attempt(self, order: tuple[str, bool], height: int, limit: int, effort: Effort) -> None:
         if self.high <= height or effort.over:
             return
-        fast = effort.used + limit > WORTH_COMPILING and self.high < exact_kernel.NEVER
+        fast = effort.used + limit > WORTH_COMPILING and self.high < kernel.NEVER
         if (order, fast) not in self._ranked:
             self._ranked[order, fast] = Ranked(self.parts, order, fast)
         result, offsets = attempt(self._ranked[order, fast], height, limit, effort)
