@@ -14,9 +14,9 @@ from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
 from tvm_memplan.planning.bounds.bound import bound, planned
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.exact import hunt as search
-from tvm_memplan.planning.exact import kernel
-from tvm_memplan.planning.exact.hunt import ORDERS, Hunt, Ranked, attempt, hunt
+from tvm_memplan.planning.exact import attempts, kernel
+from tvm_memplan.planning.exact.attempts import ORDERS, Ranked, attempt
+from tvm_memplan.planning.exact.hunt import Hunt, hunt
 from tvm_memplan.planning.exact.infeasible import infeasible_subset
 from tvm_memplan.planning.exact.kernel import FOUND, NONE, UNDECIDED
 from tvm_memplan.planning.exact.sections import sections
@@ -117,7 +117,7 @@ def test_a_search_that_is_interrupted_goes_on_as_if_it_were_not(problem, portion
     for parts in sections(Conflicts(problem), pool):
         whole = attempt(Ranked(parts, ORDERS[0], False), parts.least, 10**6, Effort(10**6))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "PORTION", portion)
+            patch.setattr(attempts, "PORTION", portion)
             assert attempt(Ranked(parts, ORDERS[0], False), parts.least, 10**6, Effort(10**6)) == whole
 
 

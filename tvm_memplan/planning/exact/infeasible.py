@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
 from tvm_memplan.planning.exact.alone import arena
-from tvm_memplan.planning.exact.hunt import FIRST_DIVES, GROWTH, ORDERS, WORTH_COMPILING, Ranked, attempt, dive
+from tvm_memplan.planning.exact.attempts import ORDERS, WORTH_COMPILING, Ranked, attempt, dive
+from tvm_memplan.planning.exact.hunt import FIRST_DIVES, GROWTH
 from tvm_memplan.planning.exact.kernel import FOUND, NONE, UNDECIDED
 from tvm_memplan.planning.exact.sections import Sections, sections
 from tvm_memplan.planning.model import Pool, Problem, round_up

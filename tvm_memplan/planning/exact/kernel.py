@@ -129,7 +129,7 @@ def search(t: Tables, s: State, height: int, limit: int, crowded: bool) -> int:
     Parameters
     ----------
     t, s
-        The problem, and a state that `tvm_memplan.planning.exact.hunt` prepared or an earlier call left.
+        The problem, and a state that `tvm_memplan.planning.exact.attempts` prepared or an earlier call left.
     height : int
         Units; the same in every call on one state.
     limit : int
