@@ -1,7 +1,7 @@
 """Several memories in order of preference: what does not fit the fast one, and costs least, goes to the next.
 
-The cost of a buffer is the bytes that a run moves to and from it (`tvm_memplan.planning.traffic`). For each pool in
-turn, the buffers that may stay are chosen so that those which leave cost as little as is found::
+The cost of a buffer is the bytes that a run moves to and from it (`tvm_memplan.planning.spilling.traffic`). For each
+pool in turn, the buffers that may stay are chosen so that those which leave cost as little as is found::
 
     fast    |  a  |  b  |          a: 4 kB, moved 90 kB       alive together; fast has 6 kB
             |-----+-----+--        b: 4 kB, moved 10 kB  ->   b goes
