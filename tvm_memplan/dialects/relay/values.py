@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import in_order, parts_of
+from tvm_memplan.dialects.relay.operators import in_order, parts_of
 
 #: Operators that change how a value is written down and not what it is.
 PLAIN = frozenset({"cast", "layout_transform"})

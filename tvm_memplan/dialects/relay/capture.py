@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm_memplan.dialects.positions import Positions
-from tvm_memplan.dialects.relay_uses import uses_of
+from tvm_memplan.dialects.relay.uses import uses_of
 from tvm_memplan.errors import UnsupportedIR
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.planning.trace import Alloc, Branch, Elements, Loop, Node, Step, Trace

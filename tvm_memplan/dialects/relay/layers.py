@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import in_order, is_dataflow, parts_of
-from tvm_memplan.dialects.relay_values import PLAIN, Values, side_by_side
+from tvm_memplan.dialects.relay.operators import in_order, is_dataflow, parts_of
+from tvm_memplan.dialects.relay.values import PLAIN, Values, side_by_side
 
 #: Operators whose result is their input in another shape: bytes that the layer before has a name for. A probe that
 #: returned them would keep simplifications from their readers.

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import tensor_bytes
-from tvm_memplan.dialects.relay_ranges import is_integer, narrowest
+from tvm_memplan.dialects.relay.operators import tensor_bytes
+from tvm_memplan.dialects.relay.ranges import is_integer, narrowest
 
 _LIGHT = frozenset({"cast", "clip", "add", "subtract", "nn.pad"})
 _OTHER = frozenset({"fixed_point_multiply", "fixed_point_multiply_per_axis", "multiply", "right_shift"})
