@@ -24,10 +24,10 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.files import read_csv
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import plan
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.files import read_problem
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Problem
 from tvm_memplan.planning.planners import PLANNERS, less_penalty, plan
 

@@ -5,7 +5,7 @@
 
 from dataclasses import replace
 
-from tvm_memplan.planning import dependence, in_place, liveness
+from tvm_memplan.planning.lifetimes import dependence, in_place, liveness
 from tvm_memplan.planning.model import LiveRange
 
 real_range = liveness._Place.range

@@ -10,6 +10,7 @@ import pytest
 import tvm_memplan
 
 PACKAGE = Path(tvm_memplan.__file__).parent
+PLANNING = PACKAGE / "planning"
 
 #: Every part of the package; one imports only from rows above its own, and from itself.
 LAYERS = (
@@ -22,12 +23,28 @@ LAYERS = (
     {"cli"},
     {"__main__"},
 )
+#: The same within `planning`. The judge stands where it can share no code with a planner.
+LAYERS_OF_PLANNING = (
+    {"model"},
+    {"compiling", "conflicts", "judge", "preparing", "trace"},
+    {"bounds", "effort", "files", "lifetimes", "usmp"},
+    {"finishing", "large", "packing"},
+    {"exact", "slots"},
+    {"planners"},
+    {"spilling"},
+)
 #: The parts that may import TVM. In `budget` and `cli` its place is behind the driver.
 WITH_TVM = {"analysis", "dialects", "relax", "relay", "transform"}
 
 
-def part_of(path):
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def part_of(path, package=PACKAGE):
+    return path.relative_to(package).parts[0].removesuffix(".py")
+
+
+def allowed_to(part, layers):
+    """The part itself, and what lies above it."""
+    level = next(i for i, layer in enumerate(layers) if part in layer)
+    return {part}.union(*layers[:level])
 
 
 def imports_of(path):
@@ -41,20 +58,25 @@ def imports_of(path):
 
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if part_of(path) != "__init__")
+FILES_OF_PLANNING = [path for path in FILES if PLANNING in path.parents and path != PLANNING / "__init__.py"]
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
 def test_every_part_has_a_layer():
     assert {part_of(path) for path in FILES} == set.union(*LAYERS)
+    assert {part_of(path, PLANNING) for path in FILES_OF_PLANNING} == set.union(*LAYERS_OF_PLANNING)
 
 
 @every_file
 def test_imports_point_one_way(path):
-    part = part_of(path)
-    level = next(i for i, layer in enumerate(LAYERS) if part in layer)
-    allowed = {part, "__version__"}.union(*LAYERS[:level])
     ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("tvm_memplan.")}
-    assert ours <= allowed
+    assert ours <= allowed_to(part_of(path), LAYERS) | {"__version__"}
+
+
+@pytest.mark.parametrize("path", FILES_OF_PLANNING, ids=lambda path: str(path.relative_to(PLANNING)))
+def test_imports_within_planning_point_one_way(path):
+    ours = {name.split(".")[2] for name in imports_of(path) if name.startswith("tvm_memplan.planning.")}
+    assert ours <= allowed_to(part_of(path, PLANNING), LAYERS_OF_PLANNING)
 
 
 @every_file

@@ -42,7 +42,7 @@ trace = Trace(
 # Live ranges are half-open, in steps. `weights_sum` is last read at step 3, but the next round reads it again: what is
 # allocated outside a loop and used inside is alive through the whole loop.
 
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 
 liveness = live_ranges(trace)
 for buffer in liveness.buffers:
@@ -83,7 +83,7 @@ assert figures.naive > figures.planned == figures.bound
 from dataclasses import replace
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 
 names = [buffer.name for buffer in problem.buffers]
 places = list(made.placements)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tvm_memplan.budget.suggest import advice_fields, advice_text, suggest
 from tvm_memplan.budget.suggest.changes import CHANGES, peak_of
 from tvm_memplan.budget.suggest.subproblem import of_activations, without
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Pool, Problem, View
 from tvm_memplan.planning.planners import plan
 

@@ -17,7 +17,7 @@ from tests.removed_rules import touches_only
 from tests.tir import texture_programs as programs
 from tvm_memplan.dialects import tir as dialect
 from tvm_memplan.dialects.textures import TextureShape
-from tvm_memplan.planning import liveness
+from tvm_memplan.planning.lifetimes import liveness
 from tvm_memplan.transform import PlanMemory, RewriteStorage
 
 OURS = (PlanMemory(), RewriteStorage())

@@ -6,7 +6,7 @@ import pytest
 from tests.passes.in_place_programs import APART, IN_PLACE, LENGTH, Maker
 from tests.passes.line import running
 from tvm_memplan.analysis import analyze_memory
-from tvm_memplan.planning import in_place
+from tvm_memplan.planning.lifetimes import in_place
 from tvm_memplan.transform import PlanMemory, RewriteStorage
 
 every_program = pytest.mark.parametrize("name", [*IN_PLACE, *APART])

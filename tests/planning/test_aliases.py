@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadProblem
-from tvm_memplan.planning.aliases import share
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, View
 from tvm_memplan.planning.planners import plan
+from tvm_memplan.planning.preparing.aliases import share
 
 
 def buffer(name: str, size: int, start: int = 0, stop: int = 1, alignment: int = 1, **more: object) -> Buffer:

@@ -11,9 +11,9 @@ import pytest
 from tests.planning.programs import random_trace
 from tests.planning.threads import disagreement
 from tvm_memplan.errors import BadPlan, BadTrace
-from tvm_memplan.planning import barriers
-from tvm_memplan.planning.barriers import as_planned, block_problem, needed_barriers, without_barriers
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.lifetimes import barriers
+from tvm_memplan.planning.lifetimes.barriers import as_planned, block_problem, needed_barriers, without_barriers
 from tvm_memplan.planning.model import Plan, Pool, Problem
 from tvm_memplan.planning.planners import greedy_by_size, plan
 from tvm_memplan.planning.trace import Alloc, Barrier, Branch, Loop, Node, Step, Trace

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.planning.strategies import spans
-from tvm_memplan.planning import clique_search
-from tvm_memplan.planning.bound import bound, naive
+from tvm_memplan.planning.bounds import clique_search
+from tvm_memplan.planning.bounds.bound import bound, naive
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.model import Buffer, LiveRange, Pool, Problem, round_up
 from tvm_memplan.planning.planners import plan

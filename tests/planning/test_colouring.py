@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from tests.planning.constrained import constrained
 from tests.planning.strategies import problems
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.colour import colour, stacked
-from tvm_memplan.planning.colouring import dsatur, largest_first, left_edge, smallest_last
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.granularity import without_granularity
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Plan, Problem
-from tvm_memplan.planning.pack import cost
+from tvm_memplan.planning.packing.pack import cost
 from tvm_memplan.planning.planners import plan
-from tvm_memplan.planning.slots import slot_problem
+from tvm_memplan.planning.preparing.granularity import without_granularity
+from tvm_memplan.planning.slots.colour import colour, stacked
+from tvm_memplan.planning.slots.colouring import dsatur, largest_first, left_edge, smallest_last
+from tvm_memplan.planning.slots.problem import slot_problem
 
 few = settings(max_examples=80, deadline=None)
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 
 from tests.planning.constrained import constrained
 from tvm_memplan.errors import BadPlan, BadProblem
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.granularity import without_granularity
+from tvm_memplan.planning.finishing.penalties import with_less_penalty
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, View, round_up
-from tvm_memplan.planning.parts import part
-from tvm_memplan.planning.penalties import with_less_penalty
 from tvm_memplan.planning.planners import PLANNERS, plan
+from tvm_memplan.planning.preparing.granularity import without_granularity
+from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.report import memory_report
 
 planners = pytest.mark.parametrize("planner", sorted(PLANNERS))

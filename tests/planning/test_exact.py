@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
-from tvm_memplan.planning import exact, exact_kernel
-from tvm_memplan.planning.bound import bound, planned
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound, planned
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.exact import ORDERS, Hunt, Ranked, attempt, hunt
-from tvm_memplan.planning.exact_kernel import FOUND, NONE, UNDECIDED
-from tvm_memplan.planning.infeasible import infeasible_subset
+from tvm_memplan.planning.exact import attempts, kernel
+from tvm_memplan.planning.exact.attempts import ORDERS, Ranked, attempt
+from tvm_memplan.planning.exact.hunt import Hunt, hunt
+from tvm_memplan.planning.exact.infeasible import infeasible_subset
+from tvm_memplan.planning.exact.kernel import FOUND, NONE, UNDECIDED
+from tvm_memplan.planning.exact.sections import sections
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
-from tvm_memplan.planning.pack import Packer
-from tvm_memplan.planning.parts import part
+from tvm_memplan.planning.packing.pack import Packer
 from tvm_memplan.planning.planners import plan
-from tvm_memplan.planning.sections import sections
+from tvm_memplan.planning.preparing.parts import part
 
 few = settings(max_examples=80, deadline=None)
 
@@ -116,7 +117,7 @@ def test_a_search_that_is_interrupted_goes_on_as_if_it_were_not(problem, portion
     for parts in sections(Conflicts(problem), pool):
         whole = attempt(Ranked(parts, ORDERS[0], False), parts.least, 10**6, Effort(10**6))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact, "PORTION", portion)
+            patch.setattr(attempts, "PORTION", portion)
             assert attempt(Ranked(parts, ORDERS[0], False), parts.least, 10**6, Effort(10**6)) == whole
 
 
@@ -189,7 +190,7 @@ def test_a_search_that_is_broken_on_purpose_is_caught(name, broken, result):
     (parts,) = sections(Conflicts(GAP), GAP.pools[0])
     with pytest.MonkeyPatch.context() as patch:
         if broken:
-            patch.setattr(exact_kernel, name, broken)
+            patch.setattr(kernel, name, broken)
         found, _ = attempt(Ranked(parts, ORDERS[0], False), 7, 10**6, Effort(10**6))
     assert found == result
 

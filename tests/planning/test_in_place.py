@@ -6,9 +6,9 @@ import pytest
 
 from tests.planning.element_programs import agrees, random_program
 from tests.removed_rules import OF_PAIRS, REMOVED
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.in_place import in_place_pairs
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.bounds.bound import bound
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Step, Trace

@@ -10,9 +10,9 @@ import pytest
 from tests.planning.interpreter import disagreement, tight
 from tests.planning.programs import random_trace
 from tvm_memplan.errors import BadPlan, BadTrace
-from tvm_memplan.planning import liveness
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.liveness import Liveness, live_ranges
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.lifetimes import liveness
+from tvm_memplan.planning.lifetimes.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import PLANNERS, plan
 from tvm_memplan.planning.trace import Alias, Branch, Loop, Node, Step, Trace

@@ -12,17 +12,20 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning import bound as bounds
-from tvm_memplan.planning import check, planners, pressure
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.check_sweep import overlaps
+from tvm_memplan.planning import planners
+from tvm_memplan.planning.bounds import bound as bounds
+from tvm_memplan.planning.bounds import pressure
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort
-from tvm_memplan.planning.large import ORDERS, arrange, columns, pack
-from tvm_memplan.planning.many import fit
+from tvm_memplan.planning.judge import check
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.judge.sweep import overlaps
+from tvm_memplan.planning.large.columns import columns
+from tvm_memplan.planning.large.fit import fit
+from tvm_memplan.planning.large.pack import ORDERS, arrange, pack
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up
-from tvm_memplan.planning.pack import Packer
+from tvm_memplan.planning.packing.pack import Packer
 from tvm_memplan.planning.planners import plan
 
 few = settings(max_examples=60, deadline=None)

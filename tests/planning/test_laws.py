@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning import pack
-from tvm_memplan.planning.bound import bound, naive, planned
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound, naive, planned
 from tvm_memplan.planning.conflicts import Conflicts
-from tvm_memplan.planning.kernel import place
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
-from tvm_memplan.planning.orders import ORDERS, arrange
-from tvm_memplan.planning.pack import Packer
-from tvm_memplan.planning.parts import part
+from tvm_memplan.planning.packing import pack
+from tvm_memplan.planning.packing.kernel import place
+from tvm_memplan.planning.packing.orders import ORDERS, arrange
+from tvm_memplan.planning.packing.pack import Packer
+from tvm_memplan.planning.packing.search import climb
 from tvm_memplan.planning.planners import PLANNERS, plan
-from tvm_memplan.planning.search import climb
+from tvm_memplan.planning.preparing.parts import part
 from tvm_memplan.report import memory_report
 
 planners = pytest.mark.parametrize("planner", sorted(PLANNERS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvm_memplan.errors import BadTrace
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.trace import Alias, Alloc, Branch, Loop, Node, Step, Trace
 
 

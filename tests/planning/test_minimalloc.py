@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.files import read_csv
 from tvm_memplan.planning.planners import PLANNERS, plan
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.bounds.bound import bound
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.trace import Alloc, Node, Step, Trace

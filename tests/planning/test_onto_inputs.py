@@ -3,9 +3,9 @@
 from hypothesis import given
 
 from tests.planning.strategies import problems
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.finishing.onto_inputs import onto_inputs
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
-from tvm_memplan.planning.onto_inputs import onto_inputs
 from tvm_memplan.planning.planners import plan
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.planning.strategies import problems
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.finishing.pieces import cuts, in_pieces
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem, round_up
-from tvm_memplan.planning.pieces import cuts, in_pieces
 from tvm_memplan.planning.planners import plan
 
 

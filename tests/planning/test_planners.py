@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
-from tvm_memplan.planning.bound import bound, naive
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound, naive
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import PLANNERS, plan
 

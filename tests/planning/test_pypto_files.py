@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tvm_memplan.errors import BadInput, DoesNotFit
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.files import problem_from_pypto, read_problem
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, View
 from tvm_memplan.planning.planners import plan

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem
-from tvm_memplan.planning.parts import part
 from tvm_memplan.planning.planners import plan
-from tvm_memplan.planning.spill import plan_pools, spill_cost, spill_notes, spilled
+from tvm_memplan.planning.preparing.parts import part
+from tvm_memplan.planning.spilling.spill import plan_pools, spill_cost, spill_notes, spilled
+from tvm_memplan.planning.spilling.traffic import traffic
 from tvm_memplan.planning.trace import Alias, Alloc, Branch, Elements, Loop, Step, Trace
-from tvm_memplan.planning.traffic import traffic
 
 
 def buffer(name, size, start, stop, **more):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.planning.strategies import spans
 from tvm_memplan.errors import BadPlan, BadProblem
 from tvm_memplan.planning.model import LiveRange
-from tvm_memplan.planning.textures import Texture, TextureSlot, check_texture_slots, texture_peaks, texture_slots
+from tvm_memplan.planning.slots.textures import Texture, TextureSlot, check_texture_slots, texture_peaks, texture_slots
 
 extents = st.lists(st.integers(1, 20), min_size=1, max_size=3).map(tuple)
 textures = st.lists(

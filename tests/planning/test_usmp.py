@@ -6,8 +6,8 @@ import pytest
 
 from tests.planning.usmp_problems import EXPECTED, FAN_OUT_EITHER
 from tvm_memplan.errors import DoesNotFit
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.bounds.bound import bound
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, Pool, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.usmp import usmp_greedy_by_conflicts, usmp_greedy_by_size

@@ -14,7 +14,7 @@ from tvm.tirx.buffer import is_buffer_var
 
 from tests.relax.running import finished, lowered, same_bits
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relax import PlanBlockMemory

@@ -8,9 +8,9 @@ import tvm
 from tvm.tir.usmp.analysis import extract_buffer_info
 
 from tests.relay import programs
-from tvm_memplan.dialects.relay import capture_program, operator_name
+from tvm_memplan.dialects.relay.capture import capture_program, operator_name
 from tvm_memplan.errors import UnsupportedIR
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind
 
 

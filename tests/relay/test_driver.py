@@ -10,7 +10,7 @@ pytest.importorskip("tvm.relay")
 import tvm
 
 from tests.relay import execution, networks, programs
-from tvm_memplan.dialects.relay import capture_program
+from tvm_memplan.dialects.relay.capture import capture_program
 from tvm_memplan.errors import BadInput, BadPlan, DoesNotFit
 from tvm_memplan.planning import planners
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Pool, Problem

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("tvm.relay", reason="needs the Relay line of TVM")
 
 from tests.relay import networks
-from tvm_memplan.planning.bound import bound
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relay import host_config, micro_config, plan
 

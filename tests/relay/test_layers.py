@@ -16,7 +16,7 @@ from tvm import relay
 
 from tests.onnx_models import convolutions
 from tests.tflite_layers import layers_of
-from tvm_memplan.dialects.relay_layers import LayerTracker
+from tvm_memplan.dialects.relay.layers import LayerTracker
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.relay import host_config, micro_config, plan, read_model
 from tvm_memplan.report.origin import short_names

@@ -8,7 +8,7 @@ pytest.importorskip("tvm.relay")
 from tvm import relay
 
 from tests.relay import execution, networks, quantised
-from tvm_memplan.dialects import relay_ranges, relay_tails
+from tvm_memplan.dialects.relay import ranges, tails
 from tvm_memplan.relay import build, micro_config, plan, read_model, recut
 from tvm_memplan.relay.operator_memory import OperatorMemory
 
@@ -231,7 +231,7 @@ def test_an_operator_that_cannot_be_lowered_needs_an_unknown_amount():
 def test_a_type_that_does_not_hold_the_values_is_caught(monkeypatch, compiler, tmp_path):
     mod = quantised.wide_sums()
     assert_same_bits(mod, None, tmp_path, seeds=2)
-    monkeypatch.setattr(relay_tails, "narrowest", lambda expr: "int8")
+    monkeypatch.setattr(tails, "narrowest", lambda expr: "int8")
     with pytest.raises(AssertionError):
         assert_same_bits(mod, None, tmp_path, seeds=2)
 
@@ -245,6 +245,6 @@ def test_a_range_is_never_smaller_than_what_comes_out():
             y = relay.cast(relay.clip(x, low, high), dtype)
             y = relay.nn.pad(y, ((2, 2),), float(rng.integers(-300, 300)))
             body = quantised.module([x], y)["main"].body
-            least, most = relay_ranges.value_range(body)
+            least, most = ranges.value_range(body)
             out = relay.create_executor("debug", mod=quantised.module([x], y)).evaluate()(given).numpy()
             assert least <= out.min() and out.max() <= most

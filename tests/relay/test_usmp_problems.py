@@ -9,7 +9,7 @@ import pytest
 from tests.planning.usmp_problems import EXPECTED
 from tvm_memplan.dialects.usmp import problem_from_buffer_infos, usmp_algorithm
 from tvm_memplan.errors import BadInput, BadPlan
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.usmp import usmp_greedy_by_conflicts, usmp_greedy_by_size

@@ -1,6 +1,6 @@
 """The bytes at each operator of a report."""
 
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.planning.trace import Alloc, Step, Trace

@@ -1,7 +1,7 @@
 """Textures in a report: figures in bytes of texels, and a slot in the place of an offset."""
 
 from tvm_memplan.planning.model import LiveRange
-from tvm_memplan.planning.textures import Texture, texture_slots
+from tvm_memplan.planning.slots.textures import Texture, texture_slots
 from tvm_memplan.report.json import from_json, to_fields, to_json
 from tvm_memplan.report.memory import MemoryReport
 from tvm_memplan.report.text import report_text

@@ -155,7 +155,7 @@ def test_the_comparison_sees_a_wrong_plan_that_the_judge_is_kept_from(monkeypatc
 
 def test_a_shortened_live_range_is_seen_by_the_comparison(monkeypatch):
     """Without the rule that a value from outside a loop lives through it, the rest of the body overwrites it."""
-    import tvm_memplan.planning.liveness as liveness
+    import tvm_memplan.planning.lifetimes.liveness as liveness
     from tvm_memplan.planning.model import LiveRange
 
     monkeypatch.setattr(

@@ -144,7 +144,7 @@ class Model:
 
     def plan(self, pools: BoardPools, planner: str, time_limit: float) -> MemoryReport:
         """Plan into `pools`; `DoesNotFit` when they are too small."""
-        from tvm_memplan.planning.spill import plan_pools, spill_notes
+        from tvm_memplan.planning.spilling.spill import plan_pools, spill_notes
         from tvm_memplan.report.build import memory_report
 
         made: Plan = plan_pools(_with_pools(self._problem, pools), self._made.traffic, planner, time_limit)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvm_memplan.planning.barriers import without_barriers
+from tvm_memplan.planning.lifetimes.barriers import without_barriers
 from tvm_memplan.planning.trace import Barrier, Node, Step
 
 #: The scopes of memory that the threads of a block have in common.

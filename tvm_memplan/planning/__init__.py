@@ -1,18 +1,21 @@
 """The planning core: bytes and steps only; it imports without any TVM.
 
-::
+Each line imports only from lines above it::
 
-    the values            model (buffers, pools, problems, plans), trace (what a program does)
-    program -> problem    liveness, in_place (proved by dependence), aliases (what must share), granularity; barriers
-                          (threads of a block)
-    who may not share     conflicts; parts (groups of buffers that share no pool)
-    bounds                bound, by pressure and by clique and clique_search
-    planners              planners has them by name; orders x pack through one kernel, search improves an order,
-                          penalties breaks ties; colour makes slots from colouring and slots (textures: N-d slots)
-    exact search          exact drives exact_kernel over sections; alone, effort (how much is looked at), infeasible
-    several memories      spill, by what traffic says that a run moves
-    very many buffers     many and large, on arrays
-    for quick code        onto_inputs (in place where it costs nothing), pieces (an arena cut into allocations)
-    the judge             check, and check_sweep for very many; neither shares code with a planner
-    the world outside     files (reading and writing), usmp (what TVM's own planners would do, to compare with)
+    model, trace         the values: buffers, pools, problems and plans; what a program does
+    judge/               whether a plan is right; it shares no code with a planner
+    lifetimes/           program -> problem: who is alive when, what may be written in place, what threads may share
+    preparing/           problem -> simpler problem: what must share, granularities, groups that share no pool
+    files/               problems and plans as files
+    conflicts            who may not share bytes with whom
+    usmp                 what TVM's own planners would do, to compare with
+    bounds/              what no plan can beat, by pressure and by cliques
+    compiling, effort    numba, and how much may be tried
+    packing/             orders x fits through one kernel, and a search that improves an order
+    slots/               colourings, and slots made of them; textures: slots of several dimensions
+    exact/               the search that proves
+    large/               very many buffers, on arrays
+    finishing/           plan -> better plan: penalties, outputs onto their inputs, an arena cut into pieces
+    planners             by name, made of all these; `plan` runs one and has it judged
+    spilling/            several memories: planners with what goes to a slower one
 """

@@ -13,10 +13,11 @@ alignments are exact Python integers in **bytes**; times are **steps**, and a li
 
 A `Problem` says which buffers there are, where they may go and who may not share bytes with whom: buffers
 whose live ranges overlap, or, when ``conflicts`` is given, exactly those pairs. A `Plan` is a problem and one
-`Placement` per buffer; it proves nothing by itself, `tvm_memplan.planning.check.check_plan` judges it.
+`Placement` per buffer; it proves nothing by itself, `tvm_memplan.planning.judge.check.check_plan` judges it.
 
 What must share is no buffer of its own but a `View`: a further name for bytes of a buffer, whose place follows from
-that buffer's. So planners need to know nothing of it; `tvm_memplan.planning.aliases.share` makes views of buffers.
+that buffer's. So planners need to know nothing of it; `tvm_memplan.planning.preparing.aliases.share` makes views of
+buffers.
 """
 
 from __future__ import annotations
@@ -281,7 +282,8 @@ class Outcome:
     Parameters
     ----------
     least : int
-        Bytes that no plan of its kind can beat, over all pools, counted as `tvm_memplan.planning.bound.planned` does.
+        Bytes that no plan of its kind can beat, over all pools, counted as `tvm_memplan.planning.bounds.bound.planned`
+        does.
     proved : bool
         Whether the plan is as small as that.
     cut : bool

@@ -2,7 +2,7 @@
 
 Every planner honours alignments, capacities in order of preference, pinned and separate buffers, and in-place pairs;
 what remains of a problem (granularities, penalties) is seen to by `plan`, before and after the planner. Without pins,
-naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bound`).
+naive >= planned >= bound holds for what they return (see `tvm_memplan.planning.bounds.bound`).
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from functools import partial
 import numpy as np
 
 from tvm_memplan.errors import BadInput, BadPlan, BadProblem, DoesNotFit
-from tvm_memplan.planning.alone import arena
-from tvm_memplan.planning.alone import improve as search_alone
-from tvm_memplan.planning.bound import bound, effective_alignment
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.colour import colour as colour_slots
+from tvm_memplan.planning.bounds.bound import bound, effective_alignment
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.effort import Effort, effort_for
-from tvm_memplan.planning.granularity import without_granularity
-from tvm_memplan.planning.infeasible import infeasible_subset
-from tvm_memplan.planning.large import Columns, columns
-from tvm_memplan.planning.large import pack as pack_columns
-from tvm_memplan.planning.many import fit
+from tvm_memplan.planning.exact.alone import arena
+from tvm_memplan.planning.exact.alone import improve as search_alone
+from tvm_memplan.planning.exact.infeasible import infeasible_subset
+from tvm_memplan.planning.finishing.penalties import with_less_penalty
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.large.columns import Columns, columns
+from tvm_memplan.planning.large.fit import fit
+from tvm_memplan.planning.large.pack import pack as pack_columns
 from tvm_memplan.planning.model import Outcome, Placement, Plan, Pool, Problem, round_up
-from tvm_memplan.planning.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
-from tvm_memplan.planning.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
-from tvm_memplan.planning.parts import part, parts
-from tvm_memplan.planning.penalties import with_less_penalty
-from tvm_memplan.planning.search import improve as climb_from
-from tvm_memplan.planning.search import moves_for
+from tvm_memplan.planning.packing.orders import ORDERS, Order, arrange, by_conflicts, by_size, by_start
+from tvm_memplan.planning.packing.pack import MOST_LISTED, Layout, Packer, cost, no_worse_than_a_stack
+from tvm_memplan.planning.packing.search import improve as climb_from
+from tvm_memplan.planning.packing.search import moves_for
+from tvm_memplan.planning.preparing.granularity import without_granularity
+from tvm_memplan.planning.preparing.parts import part, parts
+from tvm_memplan.planning.slots.colour import colour as colour_slots
 
 #: The default time limit.
 DEFAULT_SECONDS = 3.0

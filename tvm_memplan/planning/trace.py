@@ -113,11 +113,11 @@ class Branch:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All threads that run the program together wait here for each other; see `tvm_memplan.planning.barriers`.
+    """All threads that run the program together wait here for each other.
 
-    Every thread gets here, or none does. `scopes` are the kinds of memory that it orders; of any other it says nothing.
-    `possible` is None for a barrier that is there, else the number of a place where one could be put, at the cost of
-    one wait.
+    `tvm_memplan.planning.lifetimes.barriers` says what may share for it. Every thread gets here, or none does. `scopes`
+    are the kinds of memory that it orders; of any other it says nothing. `possible` is None for a barrier that is
+    there, else the number of a place where one could be put, at the cost of one wait.
     """
 
     scopes: tuple[str, ...]

@@ -15,7 +15,7 @@ import itertools
 from typing import Any
 
 from tvm_memplan.dialects.attributes import attribute
-from tvm_memplan.dialects.relay import Program
+from tvm_memplan.dialects.relay.capture import Program
 from tvm_memplan.planning.model import Plan
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tvm_memplan.errors import BadInput, DoesNotFit, UnsupportedIR
 from tvm_memplan.export.model import Arena, CModel, Tensor, Weight
 from tvm_memplan.export.names import identifier, identifiers
-from tvm_memplan.planning.bound import effective_alignment
+from tvm_memplan.planning.bounds.bound import effective_alignment
 from tvm_memplan.planning.model import Kind, Plan, Pool, round_up
 from tvm_memplan.planning.planners import DEFAULT_SECONDS
 from tvm_memplan.relay.operators_c import entry_parameters, operators_source

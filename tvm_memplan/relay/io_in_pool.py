@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm_memplan.dialects.relay import MAIN, capture_program
+from tvm_memplan.dialects.relay.capture import MAIN, capture_program
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.planning.trace import Alloc
 

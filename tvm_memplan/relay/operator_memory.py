@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import Operator, tensor_bytes, without_weights
+from tvm_memplan.dialects.relay.operators import Operator, tensor_bytes, without_weights
 from tvm_memplan.transform.function_plan import plan_function
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tvm_memplan.dialects.relay import Program
-from tvm_memplan.dialects.relay_layers import CallLayers, Layer
+from tvm_memplan.dialects.relay.capture import Program
+from tvm_memplan.dialects.relay.layers import CallLayers, Layer
 from tvm_memplan.planning.model import Kind
 from tvm_memplan.planning.trace import Alloc
 from tvm_memplan.report.origin import Origin

@@ -28,7 +28,7 @@ from tvm_memplan.dialects.graph_json import Graph, read_graph, with_storage_ids
 from tvm_memplan.dialects.textures import CHANNELS, is_texture, texture_extents
 from tvm_memplan.errors import BadPlan, UnsupportedIR
 from tvm_memplan.planning.model import Kind, LiveRange
-from tvm_memplan.planning.textures import Texture, TextureSlot, check_texture_slots, texture_slots
+from tvm_memplan.planning.slots.textures import Texture, TextureSlot, check_texture_slots, texture_slots
 from tvm_memplan.report.memory import Allocation, MemoryReport, PoolFigures
 from tvm_memplan.report.textures import texture_figures, texture_rows
 

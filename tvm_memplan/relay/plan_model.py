@@ -9,9 +9,9 @@ from typing import Any, NoReturn, Union
 from tvm_memplan import budget
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Plan, Pool, Problem
-from tvm_memplan.planning.spill import plan_pools, spill_notes
+from tvm_memplan.planning.spilling.spill import plan_pools, spill_notes
 from tvm_memplan.relay.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, program_problem
 from tvm_memplan.relay.targets import Configuration, configuration_for
 from tvm_memplan.relay.tvm_pools import as_pools

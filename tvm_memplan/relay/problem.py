@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tvm_memplan.errors import BadInput
-from tvm_memplan.planning.in_place import in_place_pairs
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Buffer, Kind, Pool, Problem
-from tvm_memplan.planning.traffic import traffic
+from tvm_memplan.planning.spilling.traffic import traffic
 from tvm_memplan.relay.origins import program_origins, program_step_layers
 from tvm_memplan.relay.targets import Configuration
 from tvm_memplan.relay.usmp import Lowered

@@ -25,8 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tvm_memplan.dialects.relay_operators import Operator, Operators, is_dataflow, tensor_bytes
-from tvm_memplan.dialects.relay_tails import Cut, best_cut, reads_once
+from tvm_memplan.dialects.relay.operators import Operator, Operators, is_dataflow, tensor_bytes
+from tvm_memplan.dialects.relay.tails import Cut, best_cut, reads_once
 from tvm_memplan.relay.operator_memory import OperatorMemory
 
 

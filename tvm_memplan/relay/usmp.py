@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tvm_memplan.dialects.relay import MAIN, Program, capture_program
-from tvm_memplan.dialects.relay_layers import CallLayers, LayerTracker
+from tvm_memplan.dialects.relay.capture import MAIN, Program, capture_program
+from tvm_memplan.dialects.relay.layers import CallLayers, LayerTracker
 from tvm_memplan.errors import MemPlanError, UnsupportedIR
 from tvm_memplan.planning.model import Plan
 from tvm_memplan.relay.aliasing import without_noalias

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from tvm_memplan.planning.bound import Bound, bound, granule, naive, planned
+from tvm_memplan.planning.bounds.bound import Bound, bound, granule, naive, planned
 from tvm_memplan.planning.model import Plan, Pool
 from tvm_memplan.report.memory import Alias, Allocation, LeftAlone, MemoryReport, Peak, PoolFigures
 from tvm_memplan.report.origin import Origin, short_names

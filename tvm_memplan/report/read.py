@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tvm_memplan.errors import BadInput, BadPlan
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.files.fields import parse
 from tvm_memplan.planning.files.json import PLAN, PROBLEM, plan_from, plan_from_json
 from tvm_memplan.planning.files.minimalloc import problem_from_csv
 from tvm_memplan.planning.files.text import read_text
 from tvm_memplan.planning.files.xla import plan_from_xla
 from tvm_memplan.planning.files.xla_text import ASSIGNMENT
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.json import FORMAT, from_json

@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import prod
 
 from tvm_memplan.planning.model import Kind
-from tvm_memplan.planning.textures import Texture, TextureSlot, texture_peaks
+from tvm_memplan.planning.slots.textures import Texture, TextureSlot, texture_peaks
 from tvm_memplan.report.memory import Allocation, Peak, PoolFigures
 
 

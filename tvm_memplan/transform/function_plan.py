@@ -2,9 +2,9 @@
 
 The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and by region
 the offset of every buffer in the arena, and where the arena begins anew in another allocation. (An arena of global
-memory is cut into pieces, see `tvm_memplan.planning.pieces`; of shared memory a launch has one of each kind.) Whoever
-reads it captures the function afresh and judges the offsets against the live ranges found then, so a plan that no
-longer fits its function is refused rather than applied.
+memory is cut into pieces, see `tvm_memplan.planning.finishing.pieces`; of shared memory a launch has one of each kind.)
+Whoever reads it captures the function afresh and judges the offsets against the live ranges found then, so a plan that
+no longer fits its function is refused rather than applied.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tvm_memplan.dialects.captured import Captured, Region
 from tvm_memplan.dialects.launches import SHARED
 from tvm_memplan.dialects.line import tir_dialect
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.barriers import as_planned, block_problem, needed_barriers
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.in_place import in_place_pairs
-from tvm_memplan.planning.liveness import Liveness, live_ranges
+from tvm_memplan.planning.finishing.onto_inputs import onto_inputs
+from tvm_memplan.planning.finishing.pieces import cuts, in_pieces
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.lifetimes.barriers import as_planned, block_problem, needed_barriers
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import Liveness, live_ranges
 from tvm_memplan.planning.model import Placement, Plan, Pool, Problem
-from tvm_memplan.planning.onto_inputs import onto_inputs
-from tvm_memplan.planning.pieces import cuts, in_pieces
 from tvm_memplan.planning.planners import plan
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport

@@ -20,11 +20,11 @@ from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.bound import bound
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.colour import stacked
+from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, round_up
+from tvm_memplan.planning.slots.colour import stacked
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
 from tvm_memplan.transform.graph_calls import SharingCall, sharing_calls

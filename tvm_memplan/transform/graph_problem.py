@@ -19,8 +19,8 @@ from itertools import combinations
 from typing import Any
 
 from tvm_memplan.errors import BadInput
-from tvm_memplan.planning.in_place import in_place_pairs
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Pool, Problem
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
 from tvm_memplan.transform.graph_ends import GIVEN, OWN, Ends, Given, given_inputs, moved_outputs, supplied_outputs

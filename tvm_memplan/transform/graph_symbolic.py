@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.check import check_plan
-from tvm_memplan.planning.in_place import in_place_pairs
-from tvm_memplan.planning.liveness import live_ranges
+from tvm_memplan.planning.judge.check import check_plan
+from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
+from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.trace import Alloc, Trace
 from tvm_memplan.report.memory import LeftAlone

@@ -5,9 +5,9 @@ the body of each parallel loop), has the plan judged, and writes it into the att
 else changes.
 
 An output may take the bytes of an input that dies with it, where every element is proved to be read before it is
-written (`tvm_memplan.planning.in_place`): chains of element-wise operators, fused epilogues, the steps of a softmax,
-copies into longer buffers. The report says where it does. TVM's StorageRewrite compares indices as they are written,
-and is wrong where a buffer is read under a second name, or an element is written twice.
+written (`tvm_memplan.planning.lifetimes.in_place`): chains of element-wise operators, fused epilogues, the steps of a
+softmax, copies into longer buffers. The report says where it does. TVM's StorageRewrite compares indices as they are
+written, and is wrong where a buffer is read under a second name, or an element is written twice.
 
 Textures have no offset. They are planned by width, height and element type into slots, each an allocation of its own,
 as `tvm_memplan.transform.texture_plan` says; everything that one launch touches is alive through all of it.

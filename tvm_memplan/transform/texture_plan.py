@@ -16,8 +16,8 @@ from tvm_memplan.dialects.captured import Region
 from tvm_memplan.dialects.elements import element_bytes
 from tvm_memplan.dialects.textures import TextureShape
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.liveness import Liveness
-from tvm_memplan.planning.textures import Texture, TextureSlot, check_texture_slots, texture_slots
+from tvm_memplan.planning.lifetimes.liveness import Liveness
+from tvm_memplan.planning.slots.textures import Texture, TextureSlot, check_texture_slots, texture_slots
 
 
 @dataclass(frozen=True)

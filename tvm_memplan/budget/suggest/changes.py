@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tvm_memplan.budget.suggest.subproblem import aligned, may_be_in_place, resized, without
-from tvm_memplan.planning.bound import Bound, bound
+from tvm_memplan.planning.bounds.bound import Bound, bound
 from tvm_memplan.planning.model import Buffer, Kind, Problem
 
 #: What people call buffers, by their names.

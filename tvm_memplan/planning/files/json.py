@@ -36,10 +36,10 @@ from pathlib import Path
 from typing import Any
 
 from tvm_memplan.errors import BadInput, BadPlan
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.files.fields import Field, parse
 from tvm_memplan.planning.files.json_problem import PROBLEM_FIELDS, place_fields, place_of, problem_fields, problem_of
 from tvm_memplan.planning.files.text import read_text
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Placement, Plan, Problem
 
 PROBLEM = "tvm-memplan/problem"

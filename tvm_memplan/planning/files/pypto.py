@@ -23,10 +23,10 @@ Hard and soft: a ``-hard`` problem lists under ``separations`` what its ``-soft`
 
 Not represented: ``objective`` (two lexicographic lists occur: total and largest peak, which is what planners here
 minimise pool by pool; and overflow, then reuse cost, in which the cost counts before the size, while here it only
-breaks ties, see `tvm_memplan.planning.penalties`); ``pypto_structure`` (names that were collapsed into a buffer and
-pipeline groups: the solver's documentation calls both provenance without effect on what is allowed, as stages that
-must lie apart are separations already); ``profile``, ``metadata`` and the reasons of pairs. Any other constraint or
-cost (``bank_geometry`` of a pool, for one) is refused, since a plan without it might be wrong.
+breaks ties, see `tvm_memplan.planning.finishing.penalties`); ``pypto_structure`` (names that were collapsed into a
+buffer and pipeline groups: the solver's documentation calls both provenance without effect on what is allowed, as
+stages that must lie apart are separations already); ``profile``, ``metadata`` and the reasons of pairs. Any other
+constraint or cost (``bank_geometry`` of a pool, for one) is refused, since a plan without it might be wrong.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tvm_memplan.errors import BadProblem
-from tvm_memplan.planning.aliases import share
 from tvm_memplan.planning.files.fields import Field, parse
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Pool, Problem
+from tvm_memplan.planning.preparing.aliases import share
 
 _PROBLEM_FIELDS = ("buffers", "pools", "constraints", "cost_model", "objective", "pypto_structure")
 _CONSTRAINTS = ("colocations", "separations", "temporal_exclusions", "pinned_allocations")

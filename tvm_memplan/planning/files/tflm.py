@@ -16,7 +16,7 @@ from __future__ import annotations
 import struct
 
 from tvm_memplan.errors import BadInput
-from tvm_memplan.planning.check import check_plan
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Kind, Placement, Plan, Problem
 
 #: Bytes before the offsets, and the offset that means "not planned".

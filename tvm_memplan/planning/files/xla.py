@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tvm_memplan.errors import BadPlan
-from tvm_memplan.planning.check import check_plan
 from tvm_memplan.planning.files.xla_text import Value, read_lives, read_values
+from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, Kind, LiveRange, Placement, Plan, Pool, Problem, View
 
 #: Where the values of an allocation go, by the words in its line; the first that is there decides.

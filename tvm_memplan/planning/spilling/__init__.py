@@ -1,0 +1,1 @@
+"""Several memories in order of preference: what goes to a slower one, by what traffic says that a run moves."""
