@@ -302,7 +302,7 @@ def refused(network, fused):
     """Whether the judge refuses a plan that is wrong, for each kind of arena that there is."""
     from tvm_memplan.errors import BadPlan
     from tvm_memplan.relax import plan
-    from tvm_memplan.transform import graph_symbolic
+    from tvm_memplan.transform.graphs import symbolic as graph_symbolic
 
     planner, usual = Overlapping(), graph_symbolic.moved_in
     try:
@@ -328,7 +328,8 @@ def sabotaged(network, fused, inputs, expected):
     from tvm import relax
 
     from tvm_memplan.relax import pipeline
-    from tvm_memplan.transform import graph_plan, graph_symbolic
+    from tvm_memplan.transform.graphs import plan as graph_plan
+    from tvm_memplan.transform.graphs import symbolic as graph_symbolic
 
     target = tvm.target.Target("llvm")
     kept = graph_plan.check_plan, graph_symbolic.check_plan, graph_symbolic.moved_in

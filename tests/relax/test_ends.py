@@ -326,7 +326,7 @@ def test_an_unknown_place_for_outputs_is_bad_input():
 
 
 def test_overwriting_an_input_too_early_shows(monkeypatch):
-    monkeypatch.setattr("tvm_memplan.transform.graph_plan.check_plan", lambda plan: None)
+    monkeypatch.setattr("tvm_memplan.transform.graphs.plan.check_plan", lambda plan: None)
 
     def over(problem):
         made = plan_problem(problem)
@@ -345,7 +345,7 @@ def test_overwriting_an_input_too_early_shows(monkeypatch):
 
 
 def test_an_output_on_bytes_that_are_still_in_use_shows(monkeypatch):
-    monkeypatch.setattr("tvm_memplan.transform.graph_plan.check_plan", lambda plan: None)
+    monkeypatch.setattr("tvm_memplan.transform.graphs.plan.check_plan", lambda plan: None)
 
     def below(problem):
         made = plan_problem(problem)

@@ -18,7 +18,7 @@ from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Placement, Plan
 from tvm_memplan.planning.planners import plan as plan_problem
 from tvm_memplan.relax import PlanBlockMemory
-from tvm_memplan.transform.module_plan import original_name
+from tvm_memplan.transform.graphs.write import original_name
 
 
 def written(module, target="llvm", before=(), **options):
@@ -226,7 +226,7 @@ def test_what_is_not_proved_is_not_done_in_place(module):
 
 @pytest.mark.parametrize("module", [Reversed, Twice], ids=["backwards", "twice"])
 def test_done_in_place_all_the_same_it_would_show(module, monkeypatch):
-    monkeypatch.setattr("tvm_memplan.transform.graph_plan.check_plan", lambda plan: None)
+    monkeypatch.setattr("tvm_memplan.transform.graphs.plan.check_plan", lambda plan: None)
 
     def at_zero(problem):
         made = plan_problem(problem)

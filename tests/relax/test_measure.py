@@ -19,7 +19,7 @@ from tvm_memplan.measuring import watch
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax import build, measure, measure_run, random_inputs
 from tvm_memplan.relax.build_model import Built
-from tvm_memplan.transform.module_plan import original_name
+from tvm_memplan.transform.graphs.write import original_name
 
 # The package offers the function under the module's name.
 driver = importlib.import_module("tvm_memplan.relax.measure")

@@ -85,7 +85,7 @@ def test_results_depend_on_inputs_and_weights():
 
 @pytest.mark.parametrize("name", ["perceptron", "llama", "branching"])
 def test_a_wrong_plan_shows(name, monkeypatch):
-    monkeypatch.setattr("tvm_memplan.transform.graph_plan.check_plan", lambda plan: None)
+    monkeypatch.setattr("tvm_memplan.transform.graphs.plan.check_plan", lambda plan: None)
 
     def overlapping(problem):
         # Every second tensor moves to the start, so that some of those that are alive together overlap.

@@ -21,7 +21,7 @@ from tvm_memplan.dialects.relax import kernel_scratch, lift_workspace
 from tvm_memplan.dialects.relax.sizes import TensorSize
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.relax import PlanBlockMemory, plan
-from tvm_memplan.transform import graph_symbolic
+from tvm_memplan.transform.graphs import symbolic as graph_symbolic
 
 
 def inputs_of(module, *sizes):

@@ -18,7 +18,7 @@ from tvm_memplan.planning.model import Buffer, Plan, Pool, Problem
 from tvm_memplan.report.memory import MemoryReport
 
 if TYPE_CHECKING:
-    from tvm_memplan.transform.graph_ends import Outputs
+    from tvm_memplan.transform.graphs.ends import Outputs
 
 _ACTIVATIONS, _WEIGHTS = Pool("activations"), Pool("weights")
 

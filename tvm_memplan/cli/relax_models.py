@@ -14,7 +14,7 @@ from tvm_memplan.planning.model import Problem
 from tvm_memplan.report.memory import MemoryReport
 
 if TYPE_CHECKING:
-    from tvm_memplan.transform.graph_ends import Outputs
+    from tvm_memplan.transform.graphs.ends import Outputs
 
 #: What a model is lowered for where nothing is said: plain C, which serves every core.
 TARGET = "c"

@@ -10,8 +10,8 @@ from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.plan_model import USUAL, Line
 from tvm_memplan.report.memory import MemoryReport
-from tvm_memplan.transform.graph_ends import Outputs
-from tvm_memplan.transform.graph_plan import Planner
+from tvm_memplan.transform.graphs.ends import Outputs
+from tvm_memplan.transform.graphs.plan import Planner
 
 
 class Built(NamedTuple):

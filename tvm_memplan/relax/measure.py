@@ -31,8 +31,8 @@ from tvm_memplan.relax import measure_run
 from tvm_memplan.relax.build_model import Built
 from tvm_memplan.report.measured import Arena, Handed, Measurement, Reality, Request, compare
 from tvm_memplan.report.memory import MemoryReport
-from tvm_memplan.transform.graph_problem import CALLER, RUN_TIME, SCRATCH
-from tvm_memplan.transform.module_plan import original_name
+from tvm_memplan.transform.graphs.problem import CALLER, RUN_TIME, SCRATCH
+from tvm_memplan.transform.graphs.write import original_name
 
 
 def measure(built: Built, inputs: Sequence[Sequence[Any]], *, function: str = "main") -> Reality:

@@ -8,10 +8,10 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
-from tvm_memplan.transform.graph_ends import Outputs
-from tvm_memplan.transform.graph_plan import Planner
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
-from tvm_memplan.transform.module_plan import ModulePlan
+from tvm_memplan.transform.graphs.ends import Outputs
+from tvm_memplan.transform.graphs.modules import ModulePlan
+from tvm_memplan.transform.graphs.plan import Planner
+from tvm_memplan.transform.graphs.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 from tvm_memplan.transform.plan_block_memory import PlanBlockMemory
 
 

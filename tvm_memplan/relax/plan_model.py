@@ -12,10 +12,10 @@ from tvm_memplan.errors import BadInput, MemPlanError
 from tvm_memplan.planning.model import Pool
 from tvm_memplan.relax.pipeline import known_target, pipeline
 from tvm_memplan.report.memory import MemoryReport
-from tvm_memplan.transform.graph_ends import Outputs
-from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
-from tvm_memplan.transform.module_plan import ModulePlan
+from tvm_memplan.transform.graphs.ends import Outputs
+from tvm_memplan.transform.graphs.modules import ModulePlan
+from tvm_memplan.transform.graphs.plan import GraphPlan, Planner, plan_graph
+from tvm_memplan.transform.graphs.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""TVM passes, one a file: use them in `tvm.transform.Sequential`, in a pipeline, or through ``tir.add_lower_pass``."""
+"""TVM passes: use them in `tvm.transform.Sequential`, in a pipeline, or through ``tir.add_lower_pass``.
+
+Each pass has a file. `function_plan` and `texture_plan` are the plans of PrimFuncs, `graphs/` those of Relax functions.
+"""
 
 from tvm_memplan.transform.inline_copies import InlineCopies
 from tvm_memplan.transform.plan_memory import PlanMemory

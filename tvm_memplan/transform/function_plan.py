@@ -1,7 +1,8 @@
 """The plan of one PrimFunc: how it is made, and how it travels in the function's attributes.
 
-The text in the attribute holds only what cannot be worked out again: the planner's name, the alignment, and by region
-the offset of every buffer in the arena, and where the arena begins anew in another allocation. (An arena of global
+The text in the attribute holds only what cannot be worked out again: the planner's name, what was asked for (alignment,
+scopes, upper bounds), and by region the offset of every buffer in the arena, the barriers that are to be added, the
+slots of textures, and where the arena begins anew in another allocation. (An arena of global
 memory is cut into pieces, see `tvm_memplan.planning.finishing.pieces`; of shared memory a launch has one of each kind.)
 Whoever reads it captures the function afresh and judges the offsets against the live ranges found then, so a plan that
 no longer fits its function is refused rather than applied.
@@ -268,7 +269,7 @@ def recorded_plan(function: Any, name: str, text: str) -> FunctionPlan:
         planner, alignment = str(recorded["planner"]), int(recorded["alignment"])
         placed: Mapping[str, Mapping[str, int]] = recorded["regions"]
         bounds = {str(variable): int(most) for variable, most in recorded["upper_bounds"].items()}
-        slots: Mapping[str, Any] = recorded.get("textures", {})
+        slots: Mapping[str, Any] = recorded["textures"]
         scopes = tuple(map(str, recorded["scopes"]))
         barriers = {r: tuple(map(int, numbers)) for r, numbers in recorded["barriers"].items()}
         pieces = {r: tuple(map(int, starts)) for r, starts in recorded["pieces"].items()}

@@ -19,10 +19,11 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
-from tvm_memplan.transform.graph_ends import Ends, Outputs
-from tvm_memplan.transform.graph_plan import Planner
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
-from tvm_memplan.transform.module_plan import GraphOptions, ModulePlan, plan_module, write_plans
+from tvm_memplan.transform.graphs.ends import Ends, Outputs
+from tvm_memplan.transform.graphs.modules import GraphOptions, ModulePlan, plan_module
+from tvm_memplan.transform.graphs.plan import Planner
+from tvm_memplan.transform.graphs.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS
+from tvm_memplan.transform.graphs.write import write_plans
 
 
 def PlanBlockMemory(
@@ -56,7 +57,9 @@ def PlanBlockMemory(
         Only where the target of the context is a CPU, whatever is asked for.
     in_place : bool
         Whether kernels are looked into, where the plan gets smaller by it: then outputs may take the bytes of dying
-        inputs, where each element is proved to be read before it is written. Only for CPUs, too.
+        inputs, where each element is proved to be read before it is written; and an argument that is dead early may
+        share with one that is written later. A call with such arguments goes to a kernel of its own,
+        ``NAME_in_place`` or ``NAME_overlapping``, which gets them as one. Only for CPUs, too.
     outputs : str
         Where the outputs go of functions that no other function of the module calls. ``own``: each is allocated by
         itself. ``arena``: they lie in the arena; each call has an arena of its own, which lives for as long as one of

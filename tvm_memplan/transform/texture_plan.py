@@ -51,13 +51,6 @@ class TexturePlan:
                 shape = TextureShape(slot.extents, slot.element.rpartition("x")[0])
                 yield planned.scope, shape, [planned.textures[i].name for i in slot.members]
 
-    def bytes_of_scopes(self) -> dict[str, int]:
-        """What the slots of each scope take together."""
-        return {
-            planned.scope: sum(slot.elements * planned.element_bytes[slot.element] for slot in planned.slots)
-            for planned in self.scopes
-        }
-
 
 def plan_textures(region: Region, liveness: Liveness) -> TexturePlan:
     """Give every texture of `region` a slot, and have the slots judged."""

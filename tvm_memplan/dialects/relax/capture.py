@@ -248,18 +248,18 @@ class _Reader:
         return NOTHING
 
     def _if(self, var: Any, value: Any) -> list[Node]:
-        nodes = self._step("if", self._value(value.cond))
+        before_both = self._step("if", self._value(value.cond))
         before = set(self.tensors)
         then, one = self._sequence(value.true_branch)
-        then += self._step("then", one)
+        then.append(self._step("then", one))
         middle = set(self.tensors)
         orelse, other = self._sequence(value.false_branch)
-        orelse += self._step("else", other)
+        orelse.append(self._step("else", other))
         # What is one from here on is written anew in either branch: until it is written in `else`, it holds nothing
         # there, whatever `then` wrote. A place of its own in `then` says so.
         united = self._unite(one, other, middle - before, self.tensors.keys() - middle)
         self.values[var] = merged(one, other)
-        return [*nodes, Branch((*(Alloc(name, 0) for name in united), *then), tuple(orelse))]
+        return [before_both, Branch((*(Alloc(name, 0) for name in united), *then), tuple(orelse))]
 
     def _unite(self, one: Value, other: Value, then: set[str], orelse: set[str]) -> list[str]:
         """Make one of two allocations that the branches of an `if` hand over in the same place; returns their names."""
@@ -287,11 +287,11 @@ class _Reader:
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
-    def _step(self, operator: str, reads: Value, writes: Value = NOTHING) -> list[Node]:
-        """A step, if it touches anything."""
+    def _step(self, operator: str, reads: Value, writes: Value = NOTHING) -> Step:
+        """A step, which is counted."""
         read, written = leaves(reads), leaves(writes)
         self.steps += 1
-        return [Step(operator, tuple(sorted(read)), tuple(sorted(written)))]
+        return Step(operator, tuple(sorted(read)), tuple(sorted(written)))
 
     def _call(self, var: Any, expr: Any) -> list[Node]:
         call = understood(expr, self.module)
@@ -322,15 +322,15 @@ class _Reader:
             self.calls.append(KernelCall(self.steps, call.function, behind, var, plain, shaped))
         count = self.called[call.operator] = self.called.get(call.operator, 0) + 1
         label = call.operator if count == 1 else f"{call.operator}#{count}"
-        nodes = self._step(label, self._read(call, arguments), self._written(call, arguments))
+        step = self._step(label, self._read(call, arguments), self._written(call, arguments))
         self.names.called(label, leaves_of(arguments))
         made = NOTHING
         if call.returns:
             made = self._outside(var.name, expr.ty, Kind.ACTIVATION, RUN_TIME)
             self.viewed |= leaves_of(arguments)
-            nodes = [replace(n, writes=(*n.writes, *sorted(leaves(made)))) for n in nodes if isinstance(n, Step)]
+            step = replace(step, writes=(*step.writes, *sorted(leaves(made))))
         self.values[var] = self._with_arguments(made, leaves_of(arguments)) if call.returns else NOTHING
-        return list(nodes)
+        return [step]
 
     def _read(self, call: Call, arguments: tuple[Value, ...]) -> Value:
         return arguments if call.writes is None else tuple(a for i, a in enumerate(arguments) if i in call.reads)
@@ -356,7 +356,7 @@ class _Reader:
         size = measure(list(shape), dtype.value, self.bounds, described)
         self.names.allocated(name, list(shape), dtype.value)
         index = int(device) if isinstance(device, tirx.IntImm) else -1
-        self.tensors[name] = Tensor(name, (var,), size, str(dtype.value), index, str(scope.value))
+        self.tensors[name] = Tensor(name, (var,), size, index, str(scope.value))
         return frozenset({name})
 
 

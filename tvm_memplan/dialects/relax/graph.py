@@ -11,7 +11,8 @@ from tvm_memplan.planning.trace import Alloc, Node
 from tvm_memplan.report.memory import LeftAlone
 from tvm_memplan.report.origin import Origin
 
-#: Scopes of a `Trace` for what is not in an arena: inputs, outputs and weights; what others allocate at run time.
+#: Scopes of a `Trace` for what is not in an arena: inputs, outputs and weights; what others allocate at run time. They
+#: become pools of those names, see `tvm_memplan.transform.graphs.problem`.
 CALLER, RUN_TIME = "caller", "run time"
 
 
@@ -27,8 +28,6 @@ class Tensor:
         The variables that ``R.builtin.alloc_tensor`` is bound to: one, or one in each branch of an `if`.
     size : TensorSize
         How large it is.
-    dtype : str
-        Of its elements.
     device : int
         The index of its virtual device.
     scope : str
@@ -38,7 +37,6 @@ class Tensor:
     name: str
     sites: tuple[Any, ...]
     size: TensorSize
-    dtype: str
     device: int
     scope: str
 

@@ -20,8 +20,8 @@ from tvm import ir, tirx
 from tvm.tirx.buffer import is_buffer_var
 
 from tvm_memplan.dialects.elements import constants
+from tvm_memplan.dialects.relax.lowered import flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.relax.walks import walked
-from tvm_memplan.dialects.relax.workspace import flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.tirx import capture
 from tvm_memplan.dialects.tirx.expressions import pointee
 from tvm_memplan.planning.trace import Branch, Loop, Node, Step, restricted

@@ -17,8 +17,8 @@ those its buffers start is part of it::
         ... out_1[i] ... x_1[j] ...                    ... out_1[i] ... x_1[j + 16] ...
 
 A kernel promises that its parameters do not overlap, and code generators make use of it; this way the promise stays
-true. (Taking it back is no way out: 0.27's LLVM code generator writes all functions of a module by what the last one
-promises, and all would be slower.)
+true. Taking it back is the last way out, where a kernel cannot be made so: 0.27's LLVM code generator writes all
+functions of a module by what the last one promises (`tvm_memplan.dialects.relax.passes.without_promises`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tvm.tirx.buffer import decl_buffer, is_buffer_var
 
 from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import element_bytes
-from tvm_memplan.dialects.relax.workspace import flattened
+from tvm_memplan.dialects.relax.lowered import flattened
 from tvm_memplan.dialects.tirx.arithmetic import variables
 from tvm_memplan.dialects.tirx.expressions import pointee
 from tvm_memplan.dialects.tirx.indices import plus

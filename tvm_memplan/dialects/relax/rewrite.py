@@ -206,8 +206,7 @@ def check_function(names: Mapping[Any, int], function: str, promise: bool) -> An
     function : str
         The Relax function, for the message.
     promise : bool
-        Whether it promises what kernels do, that arguments are apart: LLVM's code generator writes all functions of a
-        module by what the last one promises, and this may be the last.
+        Whether it promises what kernels do, that arguments are apart. All have to or none, see `without_promises`.
     """
     params = [tirx.Var(str(var.name), "int64") for var in names]
     checks: list[Any] = []

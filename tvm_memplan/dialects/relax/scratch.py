@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 
 from tvm_memplan.dialects.elements import constants, element_bytes
-from tvm_memplan.dialects.relax.workspace import SMALLEST, flattened, kernels_of
+from tvm_memplan.dialects.relax.lowered import SMALLEST, flattened, kernels_of
 
 
 @dataclass(frozen=True)

@@ -31,16 +31,10 @@ from tvm import ir, relax, sym, tirx
 from tvm.relax.expr import _update_type
 from tvm.tirx.buffer import is_buffer_var
 
-from tvm_memplan.dialects.attributes import attribute
 from tvm_memplan.dialects.elements import constants, element_bytes
 from tvm_memplan.dialects.relax.bindings import BindingRewriter
-from tvm_memplan.dialects.tirx import before_storage_rewrite
+from tvm_memplan.dialects.relax.lowered import SMALLEST, flattened, for_cpu, kernels_of
 from tvm_memplan.dialects.tirx.arithmetic import variables
-
-#: From so many bytes on TVM takes a constant allocation from the run time's workspace; what is smaller is on the stack.
-SMALLEST = 1024
-
-_CPU = frozenset({"llvm", "c"})
 
 
 @dataclass(frozen=True)
@@ -66,33 +60,6 @@ def lift_workspace(module: Any) -> Any:
     if not lifted:
         return module
     return _with_lifted(module, lifted)
-
-
-def for_cpu(module: Any) -> bool:
-    """Whether all kernels of a module are for the target of the context, and that is a CPU."""
-    target = tvm.target.Target.current(allow_none=True)
-    return target is not None and str(target.kind.name) in _CPU and not module.global_infos.get("vdevice")
-
-
-def kernels_of(module: Any) -> dict[str, Any]:
-    """The PrimFuncs of a module that are for the target of the context, by name."""
-    functions = {str(var.name_hint): f for var, f in module.functions.items() if isinstance(f, tirx.PrimFunc)}
-    return {name: f for name, f in functions.items() if _is_kernel(f)}
-
-
-def flattened(kernels: Mapping[str, Any], after: Sequence[Any] = (), vectorized: bool = True) -> dict[str, Any]:
-    """Kernels as they are right before StorageRewrite, for the target of the context, and then after some passes.
-
-    What stands for a kernel in a module is lowered again by the build, and must not be `vectorized`.
-    """
-    if not kernels:
-        return {}
-    module = before_storage_rewrite(tvm.IRModule(dict(kernels)), after, vectorized)
-    return {str(var.name_hint): f for var, f in module.functions.items()}
-
-
-def _is_kernel(function: Any) -> bool:
-    return attribute(function, "tirx.is_host_func") is None and attribute(function, "target") is None
 
 
 def _only_called(module: Any, names: set[str]) -> dict[str, list[Any]]:
@@ -190,16 +157,16 @@ class _Finder:
 
 
 def _with_lifted(module: Any, lifted: Mapping[str, _Lifted]) -> Any:
-    variables = {}
+    named = {}
     for name, made in lifted.items():
-        variables[name] = ir.GlobalVar(name)
-        _update_type(variables[name], made.function.ty)
-    writer = _Writer(lifted, variables)
+        named[name] = ir.GlobalVar(name)
+        _update_type(named[name], made.function.ty)
+    writer = _Writer(lifted, named)
     functions: dict[Any, Any] = {}
     for var, function in module.functions.items():
         name = str(var.name_hint)
         if name in lifted:
-            functions[variables[name]] = lifted[name].function
+            functions[named[name]] = lifted[name].function
         elif isinstance(function, relax.Function):
             functions[var] = writer.function(function)
         else:

@@ -20,7 +20,7 @@ from tvm_memplan.report.measured.measurement import Arena, Handed, Measurement, 
 from tvm_memplan.report.memory import MemoryReport, PoolFigures
 from tvm_memplan.sizes import show_size
 
-#: What the pools are called that are counted, and that nobody plans (`tvm_memplan.transform.graph_problem`).
+#: What the pools are called that are counted, and that nobody plans (`tvm_memplan.transform.graphs.problem`).
 SCRATCH, RUN_TIME = "kernel scratch", "run time"
 #: The allocators of `Request`.
 WORKSPACE, STORAGE = "kernel workspace", "storage"

@@ -23,7 +23,17 @@ from tvm_memplan.planning.lifetimes.in_place import in_place_pairs
 from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Pool, Problem
 from tvm_memplan.planning.trace import Alloc, Branch, Loop, Node, Step, Trace
-from tvm_memplan.transform.graph_ends import GIVEN, OWN, Ends, Given, given_inputs, moved_outputs, supplied_outputs
+from tvm_memplan.transform.graphs.body import Body
+from tvm_memplan.transform.graphs.ends import (
+    GIVEN,
+    OWN,
+    Ends,
+    Given,
+    given_inputs,
+    is_usual,
+    moved_outputs,
+    supplied_outputs,
+)
 
 #: The pools of what is counted and not placed by us.
 CALLER, RUN_TIME, SCRATCH = "caller", "run time", "kernel scratch"
@@ -98,7 +108,7 @@ def graph_problem(
     Parameters
     ----------
     graph, pools, weight_pools, callees :
-        As for `tvm_memplan.transform.graph_plan.plan_graph`.
+        As for `tvm_memplan.transform.graphs.plan.plan_graph`.
     inside : container of int
         The calls (by `KernelCall.step`) that are looked into, where the kernel has a body: what it is done with early
         may share bytes with what it writes late, or in place. A call that is not looked into is one step.
@@ -209,11 +219,6 @@ def arena_name(device: int, scope: str) -> str:
     return f"device {max(device, 0)} {scope}"
 
 
-def is_usual(device: int, scope: str) -> bool:
-    """Whether that is the global memory of the first device."""
-    return device <= 0 and scope == "global"
-
-
 def _homes(tensor: Any, pools: Sequence[Pool]) -> Sequence[Pool]:
     if is_usual(tensor.device, tensor.scope):
         return pools
@@ -243,58 +248,6 @@ def _extra(graph: Any, callees: Callees) -> dict[int, Alloc]:
             taken.add(name)
             found[call.step] = Alloc(name, scratch or callee, kind=Kind.WORKSPACE)
     return found
-
-
-class Body:
-    """The steps of a function, with only the names in `held`, and with what is needed besides.
-
-    What has more places than one gets all of them when it is among `placed`. Where there is a body for a step, it
-    stands for it; `exact` is what arguments are known to begin at the start of.
-    """
-
-    def __init__(
-        self,
-        held: frozenset[str],
-        extra: Mapping[int, Alloc],
-        placed: Mapping[str, Alloc],
-        bodies: Mapping[int, tuple[Any, Any]],
-        exact: frozenset[str],
-    ) -> None:
-        self.held = held
-        self.extra = extra
-        self.placed = placed
-        self.bodies = bodies
-        self.exact = exact
-        self.step = 0
-
-    def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
-        """What becomes of `nodes`, which follow those of earlier calls."""
-        made: list[Node] = []
-        for node in nodes:
-            if isinstance(node, Step):
-                more = (self.extra[self.step].buffer,) if self.step in self.extra else ()
-                if self.step in self.bodies:
-                    made.extend(self.inside(node.operator, more))
-                else:
-                    reads = tuple(n for n in node.reads if n in self.held)
-                    made.append(Step(node.operator, reads, (*(n for n in node.writes if n in self.held), *more)))
-                self.step += 1
-            elif isinstance(node, Alloc):
-                made.extend([self.placed[node.buffer]] if node.buffer in self.placed else [])
-            elif isinstance(node, Branch):
-                then = self.nodes(node.then)
-                made.append(Branch(then, self.nodes(node.orelse)))
-        return tuple(made)
-
-    def inside(self, operator: str, more: tuple[str, ...]) -> tuple[Node, ...]:
-        """The body of the kernel that the current step calls, in its place."""
-        call, body = self.bodies[self.step]
-        arguments = [tuple(sorted(names & self.held)) for names in call.arguments]
-        followed = {name: arguments[i] for i, name in body.parameters.items() if i < len(arguments)}
-        whole = {name for i, names in enumerate(arguments) if i not in body.parameters for name in names}
-        exact = {name for names in followed.values() for name in names if name in self.exact} - whole
-        nodes: tuple[Node, ...] = body.called(operator, f"{self.step}:", followed, (*sorted(whole), *more), exact)
-        return nodes
 
 
 def _writers(nodes: Iterable[Node]) -> dict[str, str]:

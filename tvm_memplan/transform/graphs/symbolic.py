@@ -5,7 +5,7 @@
     f32[n, 64], f32[n, 256]    256 * n and 1024 * n bytes: planned like 256 and 1024 bytes, and multiplied by n
     f32[n, 3]                  12 * n bytes: shares with what has the very same size, in slots of 12 * n bytes
                                rounded up to 64, since offsets have to be multiples of 64 whatever n is
-    f32[n], f32[n, m]          the first is a guest where the second is not needed: see `guests.py`
+    f32[n], f32[n, m]          the first is a guest where the second is not needed (see `guests`)
 
 Inside an arena an output takes the bytes of a dying input, where that is proved and saves something: sizes have the
 factor in common, so that one byte is in the same place of both whatever it is.
@@ -27,10 +27,10 @@ from tvm_memplan.planning.lifetimes.liveness import live_ranges
 from tvm_memplan.planning.model import Kind, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.trace import Alloc, Trace
 from tvm_memplan.report.memory import LeftAlone
-from tvm_memplan.transform.graph_guests import Draft, moved_in
-from tvm_memplan.transform.graph_problem import Body, Callees
+from tvm_memplan.transform.graphs.body import Body
+from tvm_memplan.transform.graphs.guests import Draft, moved_in
+from tvm_memplan.transform.graphs.problem import ALIGNMENT, Callees
 
-_ALIGNMENT = 64
 _POOL = "units"
 _WHEN_NEEDED = "allocated when needed, freed after its last use"
 
@@ -144,7 +144,7 @@ def _left(graph: Any, tensor: Any, reason: str) -> LeftAlone:
 
 
 def _aligned(tensor: Any) -> bool:
-    return bool(tensor.size.coefficient % _ALIGNMENT == 0)
+    return bool(tensor.size.coefficient % ALIGNMENT == 0)
 
 
 def _together(one: Any, other: Any, slots: bool) -> bool:
@@ -162,7 +162,7 @@ NO_BODIES: Mapping[int, Any] = {}
 def _drafts(graph: Any, group: list[Any], slots: bool, callees: Callees) -> Iterable[Draft]:
     first = group[0]
     same = all(tensor.size.coefficient == first.size.coefficient for tensor in group)
-    unit = first.size.coefficient if same else _ALIGNMENT
+    unit = first.size.coefficient if same else ALIGNMENT
     sizes = {tensor.name: tensor.size.coefficient // unit for tensor in group}
     rounded = not _aligned(first)
     empty = Draft(first.device, first.scope, first.size, 0, unit, rounded, {}, {}, frozenset(), NO_BODIES)

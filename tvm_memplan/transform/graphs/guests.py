@@ -21,7 +21,7 @@ from tvm_memplan.planning.model import LiveRange
 
 @dataclass(frozen=True)
 class Draft:
-    """An arena in the making: what `tvm_memplan.transform.graph_symbolic.SymbolicArena` says, and
+    """An arena in the making: what `tvm_memplan.transform.graphs.symbolic.SymbolicArena` says, and
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _with(host: Draft, name: str, guest: Any, alive: Alive) -> Draft | None:
     taken = sorted(
         (at, at + host.sizes[other])
         for other, at in host.places.items()
-        if any(a.start < b.stop and b.start < a.stop for a in alive[other] for b in alive[name])
+        if any(a.overlaps(b) for a in alive[other] for b in alive[name])
     )
     start = _gap(taken, units, host.units)
     if start is None:

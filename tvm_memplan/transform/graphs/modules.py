@@ -1,8 +1,7 @@
-"""The plans of all Relax functions of a module, and the module with them written into it."""
+"""The plans of all Relax functions of a module."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,19 +9,10 @@ from typing import Any
 from tvm_memplan.dialects.line import relax_dialect
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning.model import Pool
-from tvm_memplan.transform.graph_calls import SharingCall, sharing_note
-from tvm_memplan.transform.graph_ends import OWN, Ends
-from tvm_memplan.transform.graph_places import destinations, places, spot_of
-from tvm_memplan.transform.graph_plan import GraphPlan, Planner, plan_graph
-from tvm_memplan.transform.graph_problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
-
-# What a kernel's name ends with where it was made anew for calls of which arguments share bytes.
-_IN_PLACE, _OVERLAPPING = "_in_place", "_overlapping"
-
-
-def original_name(kernel: str) -> str:
-    """The name in the model of a kernel that a planned module has."""
-    return re.sub(f"({_IN_PLACE}|{_OVERLAPPING})_*$", "", kernel)
+from tvm_memplan.transform.graphs.calls import SharingCall, sharing_note
+from tvm_memplan.transform.graphs.ends import OWN, Ends
+from tvm_memplan.transform.graphs.plan import GraphPlan, Planner, plan_graph
+from tvm_memplan.transform.graphs.problem import DEFAULT_POOLS, DEFAULT_WEIGHT_POOLS, Callees
 
 
 @dataclass(frozen=True)
@@ -149,64 +139,3 @@ def _ends_of(module: Any, functions: Mapping[str, Any], asked: Ends) -> tuple[di
         if name in called and asked.outputs != "own"
     ]
     return ends, told
-
-
-def write_plans(made: ModulePlan) -> Any:
-    """A new module in which every planned tensor lies where its plan says."""
-    dialect = relax_dialect()
-    module = made.module
-    changed: dict[str, Any] = {}
-    new: dict[str, Any] = {}
-    taken = {str(var.name_hint) for var in module.functions}
-    named = _named(made.kernels or {}, taken)
-    for name, plan in made.functions.items():
-        storages, spots = places(plan)
-        added, ours = destinations(plan)
-        spots |= ours
-        first = []
-        if plan.counted_on:
-            bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
-            check = _free(f"{name}_check_bounds", taken)
-            new[check] = dialect.check_function(bounds, name, made.kernels is not None)
-            first.append(dialect.call_of(check, new[check], tuple(bounds)))
-        calls = _calls(plan, named, spots)
-        new |= {call.name: call.function for call in calls.values()}
-        if storages or first or spots or calls:
-            changed[name] = dialect.rewrite(module[name], storages, spots, first, added, calls)
-    sharing = {one.call.function for plan in made.functions.values() for one in plan.sharing}
-    if made.kernels is None:
-        changed |= dialect.without_promises(module, sharing)
-    result = dialect.with_functions(module, changed, new) if changed else module
-    return dialect.without_unused(result, sharing) if named else result
-
-
-def _named(kernels: Mapping[tuple[str, tuple[Any, ...]], Any], taken: set[str]) -> dict[Any, tuple[str, Any]]:
-    """New kernels with names for them."""
-    endings = {pair: _OVERLAPPING if any(overlap.size for overlap in pair[1]) else _IN_PLACE for pair in kernels}
-    return {pair: (_free(pair[0] + endings[pair], taken), kernel) for pair, kernel in kernels.items()}
-
-
-def _calls(
-    plan: GraphPlan, named: Mapping[tuple[str, tuple[Any, ...]], tuple[str, Any]], spots: Mapping[Any, Any]
-) -> dict[Any, Any]:
-    """What is called instead where arguments share bytes, by the variable that a call is bound to."""
-    dialect = relax_dialect()
-    found: dict[Any, Any] = {}
-    for one in plan.sharing if named else ():
-        assert one.overlaps is not None
-        name, kernel = named[one.kernel]
-        arguments = (
-            (argument, spot_of(plan, one.overlaps[argument.overlap], spots))
-            if isinstance(argument, dialect.Whole)
-            else argument
-            for argument in kernel.arguments
-        )
-        found[one.call.variable] = dialect.Instead(name, kernel.function, tuple(arguments))
-    return found
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
-from tvm_memplan.transform.graph_ends import supplied_outputs
-from tvm_memplan.transform.graph_plan import GraphPlan
+from tvm_memplan.transform.graphs.ends import supplied_outputs
+from tvm_memplan.transform.graphs.plan import GraphPlan
+from tvm_memplan.transform.graphs.problem import ALIGNMENT
 
 
 def places(plan: GraphPlan) -> tuple[list[Any], dict[Any, Any]]:
@@ -84,7 +85,7 @@ def _symbolic(
     here = len(storages)
     for arena in arenas:
         unit = arena.factor * arena.unit
-        unit = dialect.rounded_up(unit, 64) if arena.rounded else unit
+        unit = dialect.rounded_up(unit, ALIGNMENT) if arena.rounded else unit
         start = None if plan.slots else end
         at = len(storages) if plan.slots else here
         for name, units in arena.tensors.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tvm_memplan.transform.graph_ends import GIVEN, Ends, Given, moved_outputs, supplied_outputs
+from tvm_memplan.transform.graphs.ends import GIVEN, Ends, Given, moved_outputs, supplied_outputs
 
 
 def ends_notes(graph: Any, ends: Ends, given: Mapping[str, Given], rows: Sequence[tuple[str, str]]) -> list[str]:

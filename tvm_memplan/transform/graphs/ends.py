@@ -155,10 +155,14 @@ def _why_not(graph: Any, argument: Any) -> str:
     return str(graph.kept.get(argument.tensor, ""))
 
 
+def is_usual(device: int, scope: str) -> bool:
+    """Whether that is the global memory of the first device."""
+    return device <= 0 and scope == "global"
+
+
 def _fits(graph: Any, guest: str, argument: Any, size: Any) -> bool:
     tensor = graph.allocation(guest)
-    usual = tensor.device <= 0 and tensor.scope == "global"
-    if not usual or tensor.size.bytes is None or tensor.size.bytes > size.bytes:
+    if not is_usual(tensor.device, tensor.scope) or tensor.size.bytes is None or tensor.size.bytes > size.bytes:
         return False
     if not size.at_bound:
         return True

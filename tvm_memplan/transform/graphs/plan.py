@@ -15,23 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
 from typing import Any, Union
 
 from tvm_memplan.errors import BadInput
 from tvm_memplan.planning import planners
-from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
 from tvm_memplan.planning.judge.check import check_plan
-from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem, round_up
+from tvm_memplan.planning.model import Buffer, Placement, Plan, Pool, Problem
 from tvm_memplan.planning.slots.colour import stacked
 from tvm_memplan.report.build import memory_report
 from tvm_memplan.report.memory import LeftAlone, MemoryReport
-from tvm_memplan.transform.graph_calls import SharingCall, sharing_calls
-from tvm_memplan.transform.graph_ends import OWN, Ends
-from tvm_memplan.transform.graph_notes import ends_notes
-from tvm_memplan.transform.graph_problem import (
-    ALIGNMENT,
+from tvm_memplan.transform.graphs.calls import SharingCall, sharing_calls
+from tvm_memplan.transform.graphs.ends import OWN, Ends
+from tvm_memplan.transform.graphs.notes import ends_notes
+from tvm_memplan.transform.graphs.problem import (
     CALLER,
     DEFAULT_POOLS,
     DEFAULT_WEIGHT_POOLS,
@@ -41,7 +38,8 @@ from tvm_memplan.transform.graph_problem import (
     GraphProblem,
     graph_problem,
 )
-from tvm_memplan.transform.graph_symbolic import SymbolicArena, symbolic_arenas
+from tvm_memplan.transform.graphs.search import arena_sizes, fewest_inside
+from tvm_memplan.transform.graphs.symbolic import SymbolicArena, symbolic_arenas
 
 #: A planner's name, or a function that makes a plan; what either makes is judged.
 Planner = Union[str, Callable[[Problem], Plan]]
@@ -179,107 +177,9 @@ def plan_graph(
     def planned(made: GraphProblem) -> tuple[GraphProblem, Plan]:
         return made, _in_slots(made.problem, planner) if slots else _planned(made.problem, planner)
 
-    made, plan = _best(graph, callees, problem, planned)
+    made, plan = fewest_inside(graph, callees, problem, planned)
     symbolic, left = symbolic_arenas(graph, slots, callees)
     return GraphPlan(graph, made, plan, symbolic, (*graph.left_alone, *left), callees, slots, ends)
-
-
-def _best(
-    graph: Any,
-    callees: Callees,
-    problem: Callable[[frozenset[int]], GraphProblem],
-    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
-) -> tuple[GraphProblem, Plan]:
-    """Plan with as few kernels looked into as it takes, and in place sooner than in any other way.
-
-    Every kernel that is called with arguments in common bytes is made anew. In place, its code is as good as before;
-    where one argument is dead before another is written over it, the compiler cannot tell their accesses apart any
-    more. So that is done only where nothing else gives as small a plan.
-    """
-    everywhere = frozenset(call.step for call in graph.calls if call.function in callees.bodies)
-    plain = problem(frozenset())
-    if not everywhere:
-        return planned(plain)
-    in_place = _fewest(plain, everywhere, lambda inside: problem(inside).in_place_only, planned)
-    whole = problem(everywhere)
-    least = _least(whole)
-    if not whole.by_time or (least is not None and _arena_bytes(*in_place) <= least):
-        return in_place
-    by_time = _fewest(plain, everywhere, problem, planned)
-    return by_time if _arena_bytes(*by_time) < _arena_bytes(*in_place) else in_place
-
-
-def _fewest(
-    plain: GraphProblem,
-    everywhere: frozenset[int],
-    problem: Callable[[frozenset[int]], GraphProblem],
-    planned: Callable[[GraphProblem], tuple[GraphProblem, Plan]],
-) -> tuple[GraphProblem, Plan]:
-    """Plan with only those kernels looked into whose calls would need more memory than the best plan has."""
-    whole = problem(everywhere)
-    goal = _least(whole)
-    if goal is not None:
-        # Where no plan can be smaller, the other ones need not be made.
-        above = _above(plain, goal)
-        first = planned(plain if not above else problem(everywhere & above) if everywhere - above else whole)
-        if _arena_bytes(*first) <= goal:
-            return first
-    most = planned(whole)
-    room = _arena_bytes(*most)
-    above = _above(plain, _room(*most))
-    if everywhere <= above:
-        return most
-    few = planned(problem(everywhere & above) if above else plain)
-    return few if _arena_bytes(*few) <= room else most
-
-
-def arena_sizes(made: GraphProblem, plan: Plan) -> dict[str, int]:
-    """Bytes of each pool that holds what is placed by us, other than donated inputs."""
-    others = {CALLER, *(one.pool.name for one in made.given.values())}
-    sizes: dict[str, int] = {}
-    for buffer, place in zip(plan.problem.buffers, plan.placements):
-        if buffer.name in made.homes and place.pool not in others:
-            sizes[place.pool] = max(sizes.get(place.pool, 0), place.offset + buffer.size)
-    return sizes
-
-
-def _arena_bytes(made: GraphProblem, plan: Plan) -> int:
-    """Bytes that depend on the plan: of the arenas, and of outputs that did not find a place in donated inputs."""
-    return sum(arena_sizes(made, plan).values()) + sum(_apart(made, plan))
-
-
-def _apart(made: GraphProblem, plan: Plan) -> Iterator[int]:
-    """Bytes of each output that could have been in a donated input and is not."""
-    for buffer, place in zip(plan.problem.buffers, plan.placements):
-        if buffer.name in made.homes and place.pool == CALLER:
-            yield buffer.size
-
-
-def _least(made: GraphProblem) -> int | None:
-    """Bytes that no arena can be smaller than, where there is only one place for all tensors."""
-    members = [i for i, buffer in enumerate(made.problem.buffers) if buffer.name in made.homes]
-    pools = {buffer.pools for buffer in (made.problem.buffers[i] for i in members)}
-    if len(pools) != 1 or len(next(iter(pools))) != 1:
-        return None
-    (name,) = next(iter(pools))
-    return bound(made.problem, members, next(pool for pool in made.problem.pools if pool.name == name)).bytes
-
-
-def _room(made: GraphProblem, plan: Plan) -> int:
-    """What may be alive at one step of a plan that is no larger, counted in whole units of the alignment."""
-    ends = (*arena_sizes(made, plan).values(), *(one.pool.capacity or 0 for one in made.given.values()))
-    return sum(round_up(size, ALIGNMENT) for size in (*ends, *_apart(made, plan)))
-
-
-def _above(made: GraphProblem, room: int) -> frozenset[int]:
-    """The steps at which more is alive than there is room for."""
-    alive = [0] * (len(made.steps) + 1)
-    for buffer in made.problem.buffers:
-        if buffer.name in made.homes:
-            for span in buffer.live_ranges:
-                alive[span.start] += round_up(buffer.size, ALIGNMENT)
-                alive[span.stop] -= round_up(buffer.size, ALIGNMENT)
-    return frozenset(step for step, total in enumerate(accumulate(alive)) if total > room)
 
 
 def _planned(problem: Problem, planner: Planner) -> Plan:
