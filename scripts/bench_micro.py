@@ -12,7 +12,7 @@ the linker enforcing the region.
     python scripts/bench_micro.py [MODEL ...]
 
 Needs the `relay` extra, pytest (its harness is that of the tests), arm-none-eabi-gcc, make and qemu-system-arm. Without
-arguments it takes six models from ../shared/data/models, which it needs for the second table, too.
+arguments it takes six models from `models` in TVM_MEMPLAN_DATA, which it needs for the second table, too.
 """
 
 import os
@@ -24,7 +24,7 @@ from pathlib import Path
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data" / "models"
+DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
 #: The smallest arena in which TFLM's interpreter ran each model; measured with the package tflite-micro.
 TFLM_ARENA = {
     "mlperf_tiny/vww_96_int8.tflite": 103_680,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import random
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import plan
 
-DEFAULT = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "problems"
+DEFAULT = Path(os.environ.get("TVM_MEMPLAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "problems"
 
 #: Offsets in the order of the buffers, and what the planner says of them.
 Answer = tuple[Sequence[int], str]

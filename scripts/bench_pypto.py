@@ -7,6 +7,7 @@ Every plan is judged before it is counted. The tables go to stdout as Markdown; 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -21,7 +22,11 @@ from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Problem
 from tvm_memplan.planning.planners import PLANNERS, less_penalty, plan
 
-DEFAULT = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "problems" / "pypto"
+DEFAULT = (
+    Path(os.environ.get("TVM_MEMPLAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    / "problems"
+    / "pypto"
+)
 
 
 class Result(NamedTuple):

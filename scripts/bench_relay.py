@@ -6,7 +6,7 @@ for each board, whether it fits with 24 KiB kept for stack and heap, inputs and 
 
     python scripts/bench_relay.py [MODEL ...]
 
-Without arguments it takes four MLPerf Tiny models and person_detect from ../shared/data/models.
+Without arguments it takes four MLPerf Tiny models and person_detect from `models` in TVM_MEMPLAN_DATA.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data" / "models"
+DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
 DEFAULT = (
     "mlperf_tiny/kws_ref_model.tflite",
     "mlperf_tiny/vww_96_int8.tflite",

@@ -9,7 +9,7 @@ builds are compared for several inputs, and on the emulated board too.
 
     python scripts/bench_workspace.py [MODEL ...]
 
-Without arguments it takes four MLPerf Tiny models, person_detect and micro_speech from ../shared/data/models.
+Without arguments it takes four MLPerf Tiny models, person_detect and micro_speech from `models` in TVM_MEMPLAN_DATA.
 """
 
 import os
@@ -23,7 +23,7 @@ from pathlib import Path
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data" / "models"
+DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
 #: The smallest arena TFLite Micro's interpreter ran in, bytes; inputs and outputs are in it.
 TFLM = {
     "mlperf_tiny/kws_ref_model.tflite": 24_272,
