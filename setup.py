@@ -35,7 +35,7 @@ EXTRAS_REQUIRE = {
     ],
     # The TVM of today. Later apache-tvm-ffi crashes in save_json and in MetaSchedule's database.
     "relax": [
-        "apache-tvm>=0.25,<0.28",
+        "apache-tvm>=0.27,<0.28",
         "apache-tvm-ffi>=0.1.14.post0,<0.1.15",
         "onnx>=1.15,<=1.18.0",
         "tflite==2.18.0",

@@ -1,7 +1,7 @@
 """Which TVM line is installed: the one place that knows versions.
 
-The *Relay line* (TVM 0.19) has `tvm.relay` and `tvm.tir` with nested allocations; the *Relax line* (0.25 and newer)
-has `tvm.relax` and the flat `tvm.tirx`. Both are the module `tvm`, so an environment has at most one of them.
+The *Relay line* (TVM 0.19) has `tvm.relay` and `tvm.tir` with nested allocations; the *Relax line* (0.27; older ones
+are refused) has `tvm.relax` and the flat `tvm.tirx`. Both are the module `tvm`, so an environment has at most one.
 """
 
 from __future__ import annotations

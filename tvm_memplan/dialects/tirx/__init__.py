@@ -1,8 +1,8 @@
 """TIR of the Relax line (apache-tvm 0.27): flat `AllocBuffer` statements, after FlattenBuffer.
 
 `capture` reads a PrimFunc into traces, `rewrite` writes planned offsets back and `rewrite_textures` planned slots,
-`function_pass` makes TVM passes,
-`register_standard_pipeline` names TVM's own lowering with other passes in the place of StorageRewrite.
+`function_pass` makes TVM passes, `register_standard_pipeline` names TVM's own lowering with other passes where
+StorageRewrite stands.
 
 What TVM 0.27 promises about an `AllocBuffer`: it has no body and lives to the end of the loop, branch or function
 that holds it. Inside a loop its contents at the start of an iteration are undefined: an allocation of 1024 bytes

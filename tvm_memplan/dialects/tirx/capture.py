@@ -5,9 +5,9 @@ allocation to the kernel as a pointer of its own, and promises that they do not 
 type only, and by its name, shares with its like, and an allocation without views serves it; the rest is left alone.
 
 Left alone on purpose, each by name and with the reason: scopes that were not asked for, and registers; whatever of
-global memory is allocated inside a device launch; allocations inside vectorised loops and virtual
-threads; sizes that are not constants; volatile or annotated buffers; element types that a later pass widens; vectors as
-elements; pointers that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
+global memory is allocated inside a device launch; allocations inside vectorised loops and virtual threads; sizes that
+are loaded from memory; volatile or annotated buffers; element types that a later pass widens; vectors as elements;
+pointers that are stored or computed with. What is left alone keeps its own `AllocBuffer`.
 """
 
 from __future__ import annotations

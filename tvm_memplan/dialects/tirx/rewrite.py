@@ -215,7 +215,6 @@ class _Writer:
         return mutator.default_mutate(stmt)
 
     def loop(self, loop: Any, mutator: Any) -> Any:
-        # Only the first of several loops with one variable is a region.
         # Loops in sequence may count in one variable; the first parallel one is the region.
         arenas = self.loops.pop(loop.loop_var, ()) if loop.kind == tirx.ForKind.PARALLEL else ()
         made = mutator.default_mutate(loop)
