@@ -127,6 +127,15 @@ def test_a_kernel_that_was_made_for_calls_in_place_is_known_by_its_name_in_the_m
     assert original_name(made) == "softmax" and original_name("softmax_") == "softmax_"
 
 
+def test_a_kernel_of_the_model_keeps_a_name_that_looks_like_one_of_ours(built):
+    report = replace(built.report, steps=("softmax", "turn_in_place", "turn_in_place#2"))
+    assert driver._in_report("turn_in_place", report) == "turn_in_place"
+    assert (
+        driver._in_report("softmax_in_place", report) == "softmax"
+        and driver._in_report("turn_overlapping", report) == "turn"
+    )
+
+
 def test_results_in_the_arena_are_counted_once():
     net = networks.perceptron()
     made = build(net.module, "llvm", outputs="arena")

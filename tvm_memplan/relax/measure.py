@@ -136,11 +136,7 @@ def _measurement(
     pooled, naive = watched["pooled"], watched["naive"]
     run = [Event(*row) for row in naive["run"]]
     requests, most = workspace_requests(run, symbols)
-    # The report speaks of kernels as the model has them, which may have one with such a name itself.
-    theirs = {step.partition("#")[0] for step in report.steps}
-    requests = tuple(
-        row if row.function in theirs else replace(row, function=original_name(row.function)) for row in requests
-    )
+    requests = tuple(replace(row, function=_in_report(row.function, report)) for row in requests)
     returned = {i for i, storage in enumerate(storages[0]) if storage.pool == measure_run.RETURNED}
     rest = [i for i in range(len(naive["storages"])) if i not in first and i not in returned]
     others = _storages_at_once(run, set(rest))
@@ -165,6 +161,11 @@ def _measurement(
         held=(*_held(report, batches[0], pooled).items(), (RUN_TIME, others)),
         unmeasured=(*seen.unmeasured, *lost),
     )
+
+
+def _in_report(kernel: str, report: MemoryReport) -> str:
+    """What the report calls a kernel: as the model does, which may have one with a name like those of ours itself."""
+    return kernel if kernel in {step.partition("#")[0] for step in report.steps} else original_name(kernel)
 
 
 def _arenas(report: MemoryReport, storages: Sequence[Sequence[Arena]]) -> tuple[tuple[Arena, ...], list[int]]:
