@@ -94,8 +94,10 @@ def _rewrite_launches(keep_shared: bool) -> Any:
     def transform(function: Any, _module: Any, _context: Any) -> Any:
         launches = _launches(function.body)
         shared = keep_shared and any(buffer.ty.storage_scope in SHARED for launch in launches for buffer in launch)
-        if not launches or shared:
-            return hoisted(function) if launches else function
+        if not launches:
+            return function
+        if shared:
+            return hoisted(function)
         alone = tvm.IRModule({"function": function})
         return tirx.transform.StorageRewrite()(alone)["function"]
 

@@ -6,7 +6,7 @@ overlap in any other way, the call is given all the bytes from the first to the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -53,8 +53,11 @@ def sharing_calls(graph: Any, spans: Spans, in_bytes: Collection[str]) -> tuple[
     """
     # One tensor may be several arguments, which is for whoever made the call to answer for.
     calls = ((call, {n: spans[n] for names in call.arguments for n in names if n in spans}) for call in graph.calls)
+    overlap = relax_dialect().Overlap
     return tuple(
-        SharingCall(call, _overlaps(graph, call, groups, in_bytes)) for call, here in calls if (groups := _groups(here))
+        SharingCall(call, _overlaps(graph, call, groups, in_bytes, overlap))
+        for call, here in calls
+        if (groups := _groups(here))
     )
 
 
@@ -70,7 +73,9 @@ def _groups(here: Spans) -> list[Spans]:
     return [{name: here[name] for name in here if name in names} for names in distinct.values()]
 
 
-def _overlaps(graph: Any, call: Any, groups: list[Spans], in_bytes: Collection[str]) -> dict[Any, str] | None:
+def _overlaps(
+    graph: Any, call: Any, groups: list[Spans], in_bytes: Collection[str], overlap: Callable[..., Any]
+) -> dict[Any, str] | None:
     if not call.plain:
         return None
     found = {}
@@ -84,8 +89,7 @@ def _overlaps(graph: Any, call: Any, groups: list[Spans], in_bytes: Collection[s
         size = max(stop for _, _, stop in group.values()) - low
         if any(starts) and pool not in in_bytes:
             return None
-        overlap = relax_dialect().Overlap(tuple(i for i, _ in behind), starts, size if any(starts) else 0)
-        found[overlap] = bottom
+        found[overlap(tuple(i for i, _ in behind), starts, size if any(starts) else 0)] = bottom
     return found
 
 

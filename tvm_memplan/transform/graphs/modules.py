@@ -47,8 +47,8 @@ class ModulePlan:
 
     module: Any
     functions: Mapping[str, GraphPlan]
-    kernels: Mapping[tuple[str, tuple[Any, ...]], Any] | None = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    kernels: Mapping[tuple[str, tuple[Any, ...]], Any] | None
+    notes: tuple[str, ...]
 
 
 def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
@@ -97,17 +97,18 @@ def plan_module(module: Any, options: GraphOptions) -> ModulePlan:
     ]
     calls = [one for plan in plans.values() for one in plan.sharing]
     kernels = dialect.merged_kernels(module, [one.kernel for one in calls if one.overlaps is not None])
-    apart = [one for one in calls if not _is_one(one, kernels)]
+    asked = {
+        pair: frozenset(argument.position for argument in kernel.arguments if isinstance(argument, dialect.Extent))
+        for pair, kernel in kernels.items()
+    }
+    apart = [one for one in calls if not _is_one(one, asked)]
     notes += [sharing_note(apart)] if apart else []
     return ModulePlan(module, plans, None if apart else kernels, (*told, *notes))
 
 
-def _is_one(one: SharingCall, kernels: Mapping[Any, Any]) -> bool:
-    """Whether there is a kernel to which a call can hand over as one what shares bytes."""
-    if one.overlaps is None or one.kernel not in kernels:
-        return False
-    extents = [a for a in kernels[one.kernel].arguments if isinstance(a, relax_dialect().Extent)]
-    return all(extent.position in one.call.shaped for extent in extents)
+def _is_one(one: SharingCall, asked: Mapping[Any, frozenset[int]]) -> bool:
+    """Whether a call can hand over as one what shares bytes, to a kernel that asks for shapes of these arguments."""
+    return one.overlaps is not None and one.kernel in asked and asked[one.kernel] <= one.call.shaped
 
 
 def _ends_of(module: Any, functions: Mapping[str, Any], asked: Ends) -> tuple[dict[str, Ends], list[str]]:
