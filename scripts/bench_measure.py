@@ -23,8 +23,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from data_folder import DATA
+
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data"))
 
 #: For TVM 0.19, of MLPerf Tiny, under the data folder.
 TINY = {

@@ -21,10 +21,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from data_folder import DATA
+
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
+MODELS = DATA / "models"
 #: The smallest arena in which TFLM's interpreter ran each model; measured with the package tflite-micro.
 TFLM_ARENA = {
     "mlperf_tiny/vww_96_int8.tflite": 103_680,
@@ -45,7 +47,7 @@ def main(arguments):
     if tools:
         print(f"bench_micro: needs {', '.join(tools)}", file=sys.stderr)
         return 2
-    known = {DATA / name: arena for name, arena in TFLM_ARENA.items()}
+    known = {MODELS / name: arena for name, arena in TFLM_ARENA.items()}
     paths = [Path(argument).resolve() for argument in arguments] or list(known)
     missing = [path for path in paths if not path.is_file()]
     if missing:
@@ -63,7 +65,7 @@ def main(arguments):
             print(f"| {path.stem} | " + " | ".join(row) + " |", flush=True)
         if not arguments:
             print()
-            tight(DATA / TIGHT[0], TIGHT[1], Path(folder) / "tight")
+            tight(MODELS / TIGHT[0], TIGHT[1], Path(folder) / "tight")
     return 1 if wrong else 0
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import random
 import subprocess
 import sys
@@ -24,6 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
+from data_folder import DATA
+
 from tvm_memplan.errors import BadPlan
 from tvm_memplan.planning.bounds.bound import bound
 from tvm_memplan.planning.conflicts import Conflicts
@@ -32,7 +33,7 @@ from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Buffer, LiveRange, Placement, Plan, Problem
 from tvm_memplan.planning.planners import plan
 
-DEFAULT = Path(os.environ.get("TVM_MEMPLAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "problems"
+DEFAULT = DATA / "problems"
 
 #: Offsets in the order of the buffers, and what the planner says of them.
 Answer = tuple[Sequence[int], str]

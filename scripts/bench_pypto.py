@@ -7,13 +7,14 @@ Every plan is judged before it is counted. The tables go to stdout as Markdown; 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from data_folder import DATA
 
 from tvm_memplan.errors import DoesNotFit
 from tvm_memplan.planning.bounds.bound import bound
@@ -22,11 +23,7 @@ from tvm_memplan.planning.judge.check import check_plan
 from tvm_memplan.planning.model import Problem
 from tvm_memplan.planning.planners import PLANNERS, less_penalty, plan
 
-DEFAULT = (
-    Path(os.environ.get("TVM_MEMPLAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-    / "problems"
-    / "pypto"
-)
+DEFAULT = DATA / "problems" / "pypto"
 
 
 class Result(NamedTuple):

@@ -14,10 +14,12 @@ import sys
 import time
 from pathlib import Path
 
+from data_folder import DATA
+
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
+MODELS = DATA / "models"
 DEFAULT = (
     "mlperf_tiny/kws_ref_model.tflite",
     "mlperf_tiny/vww_96_int8.tflite",
@@ -31,7 +33,7 @@ RESERVE_BYTES = 24 * 1024
 
 
 def main(arguments):
-    paths = [Path(argument) for argument in arguments] or [DATA / name for name in DEFAULT]
+    paths = [Path(argument) for argument in arguments] or [MODELS / name for name in DEFAULT]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         print(f"bench_relay: no such file: {', '.join(map(str, missing))}; name model files", file=sys.stderr)

@@ -20,10 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from data_folder import DATA
+
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("TVM_MEMPLAN_DATA", ROOT.parent / "shared" / "data")) / "models"
+MODELS = DATA / "models"
 #: The smallest arena TFLite Micro's interpreter ran in, bytes; inputs and outputs are in it.
 TFLM = {
     "mlperf_tiny/kws_ref_model.tflite": 24_272,
@@ -92,7 +94,7 @@ __attribute__((section(".vectors"), used)) const void* const vectors[16] = {&sta
 
 
 def main(arguments):
-    paths = [Path(argument) for argument in arguments] or [DATA / name for name in TFLM]
+    paths = [Path(argument) for argument in arguments] or [MODELS / name for name in TFLM]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         print(f"bench_workspace: no such file: {', '.join(map(str, missing))}; name model files", file=sys.stderr)
