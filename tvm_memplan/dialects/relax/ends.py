@@ -12,6 +12,7 @@ from typing import Any
 from tvm import ir, relax, sym, tirx
 
 from tvm_memplan.dialects.attributes import attribute
+from tvm_memplan.dialects.names import free
 from tvm_memplan.dialects.relax.graph import Argument, Output, Tensor
 from tvm_memplan.dialects.relax.shapes import shape_variables
 from tvm_memplan.dialects.relax.sizes import is_empty, measure
@@ -89,7 +90,7 @@ def results(function: Any, value: Value, allocated: Mapping[str, Tensor], kept: 
             reason = "what the function hands over there is not always this one"
         elif not reason and not known.issuperset(variables_of(made)):
             reason = "its shape is not known when the function is called"
-        parameter = _free("output" if len(leaves) == 1 else f"output_{position}", taken)
+        parameter = free("output" if len(leaves) == 1 else f"output_{position}", taken)
         found[name] = Output(name, position, len(leaves), parameter, None if reason else made, reason)
     return found
 
@@ -129,10 +130,3 @@ def _bytes(kind: Any) -> Any:
 def variables_of(kind: Any) -> tuple[Any, ...]:
     """The variables in the shape of a tensor type."""
     return tuple(v for dim in kind.shape.values for v in variables(dim)) if kind is not None else ()
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

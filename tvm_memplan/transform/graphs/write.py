@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvm_memplan.dialects.line import relax_dialect
+from tvm_memplan.dialects.names import free
 from tvm_memplan.transform.graphs.modules import ModulePlan
 from tvm_memplan.transform.graphs.places import destinations, places, spot_of
 from tvm_memplan.transform.graphs.plan import GraphPlan
@@ -35,7 +36,7 @@ def write_plans(made: ModulePlan) -> Any:
         first = []
         if plan.counted_on:
             bounds = {var: plan.graph.bounds[var] for var in plan.counted_on}
-            check = _free(f"{name}_check_bounds", taken)
+            check = free(f"{name}_check_bounds", taken)
             new[check] = dialect.check_function(bounds, name, made.kernels is not None)
             first.append(dialect.call_of(check, new[check], tuple(bounds)))
         calls = _calls(plan, named, spots)
@@ -52,7 +53,7 @@ def write_plans(made: ModulePlan) -> Any:
 def _named(kernels: Mapping[tuple[str, tuple[Any, ...]], Any], taken: set[str]) -> dict[Any, tuple[str, Any]]:
     """New kernels with names for them."""
     endings = {pair: _OVERLAPPING if any(overlap.size for overlap in pair[1]) else _IN_PLACE for pair in kernels}
-    return {pair: (_free(pair[0] + endings[pair], taken), kernel) for pair, kernel in kernels.items()}
+    return {pair: (free(pair[0] + endings[pair], taken), kernel) for pair, kernel in kernels.items()}
 
 
 def _calls(
@@ -72,10 +73,3 @@ def _calls(
         )
         found[one.call.variable] = dialect.Instead(name, kernel.function, tuple(arguments))
     return found
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
