@@ -6,7 +6,7 @@ pytest.importorskip("tvm.tirx", reason="needs a TVM with tirx")
 
 import numpy as np
 import tvm
-from tvm import relax, s_tir, tirx
+from tvm import ir, relax, s_tir, tirx
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -49,14 +49,13 @@ def shown(module, **options):
     return kernels, " ".join(found[0].notes)
 
 
-@I.ir_module
-class Backwards:
-    """The second kernel has read all of its input before it writes the first element of its output."""
+def backwards(kind):
+    """A kernel that has read all of its input before it writes its output; `kind` is what counts its rows."""
 
     @T.prim_func(private=True, s_tir=True)
-    def backwards(a: T.handle, b: T.handle):
+    def kernel(a: T.handle, b: T.handle):
         T.func_attr({"tirx.noalias": True})
-        n = T.int64()
+        n = kind()
         x = T.match_buffer(a, (n, 3), "float32")
         y = T.match_buffer(b, (n, 3), "float32")
         kept = T.sblock_alloc_buffer((n, 3), "float32")
@@ -69,25 +68,33 @@ class Backwards:
                 vi, vj = T.axis.remap("SS", [i, j])
                 y[vi, vj] = kept[n - 1 - vi, vj] + T.float32(1)
 
-    @R.function
-    def main(x: R.Tensor(("n", 3), "float32")):
-        n = T.int64()
-        cls = Backwards
-        a = R.exp(x)
-        b = R.call_tir(cls.backwards, (a,), out_ty=R.Tensor((n, 3), "float32"))
-        c = R.negative(b)
-        return c
+    return kernel
 
+
+def calling(kernel, rows="n"):
+    """A module that calls it between two others, with so many rows."""
+    builder = relax.BlockBuilder()
+    rows = tirx.Var(rows, "int64") if isinstance(rows, str) else rows
+    x = ir.Var("x", relax.TensorType([rows, 3], "float32"))
+    with builder.function("main", [x]):
+        turned = builder.add_func(kernel, "backwards")
+        a = builder.emit(relax.op.exp(x))
+        b = builder.emit(relax.call_tir(turned, a, relax.TensorType([rows, 3], "float32")))
+        builder.emit_func_output(builder.emit(relax.op.negative(b)))
+    return builder.get()
+
+
+OPEN = calling(backwards(T.int64))
 
 ROWS = [[np.random.default_rng(n).normal(size=(n, 3)).astype("float32")] for n in (1, 5, 40)]
 
 
 def test_a_kernel_is_told_the_sizes_that_its_arguments_no_longer_say():
     options = {"bounds": {"n": 40}, "planner": behind(64)}
-    kernels, notes = shown(Backwards, **options)
+    kernels, notes = shown(OPEN, **options)
     assert [is_buffer_var(param) for param in kernels["backwards_overlapping"].params] == [True, True, False]
     assert "promise" not in notes
-    assert same_bits(Backwards, ROWS, PlanBlockMemory(**options), spy=False)
+    assert same_bits(OPEN, ROWS, PlanBlockMemory(**options), spy=False)
 
 
 @I.ir_module
@@ -139,71 +146,17 @@ def test_where_the_promise_is_taken_back_no_function_of_ours_gives_it_again():
 
 
 def test_where_it_is_kept_every_function_of_ours_gives_it():
-    kernels, _ = shown(Backwards, bounds={"n": 40}, planner=behind(64))
+    kernels, _ = shown(OPEN, bounds={"n": 40}, planner=behind(64))
     assert all("tirx.noalias" in f.attrs for f in kernels.values())
-
-
-@I.ir_module
-class Narrow:
-    """As `Backwards`, with a size of 32 bits."""
-
-    @T.prim_func(private=True, s_tir=True)
-    def backwards(a: T.handle, b: T.handle):
-        n = T.int32()
-        x = T.match_buffer(a, (n, 3), "float32")
-        y = T.match_buffer(b, (n, 3), "float32")
-        kept = T.sblock_alloc_buffer((n, 3), "float32")
-        for i, j in T.grid(n, 3):
-            with T.sblock("keep"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                kept[vi, vj] = x[vi, vj] * T.float32(2)
-        for i, j in T.grid(n, 3):
-            with T.sblock("turn"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                y[vi, vj] = kept[n - 1 - vi, vj] + T.float32(1)
-
-    @R.function
-    def main(x: R.Tensor(("n", 3), "float32")):
-        n = T.int64()
-        cls = Narrow
-        a = R.exp(x)
-        b = R.call_tir(cls.backwards, (a,), out_ty=R.Tensor((n, 3), "float32"))
-        c = R.negative(b)
-        return c
 
 
 @pytest.mark.parametrize("options", [{}, {"bounds": {"n": 40}, "planner": behind(64)}], ids=["open", "bounded"])
 def test_sizes_of_32_bits_are_neither_lifted_nor_handed_over(options):
-    assert same_bits(Narrow, ROWS, PlanBlockMemory(**options), spy=False)
-
-
-@I.ir_module
-class Constant:
-    """A kernel of open shape, whose one caller knows it."""
-
-    @T.prim_func(private=True, s_tir=True)
-    def turned(a: T.handle, b: T.handle):
-        n = T.int64()
-        x = T.match_buffer(a, (n, 3), "float32")
-        y = T.match_buffer(b, (n, 3), "float32")
-        kept = T.sblock_alloc_buffer((n, 3), "float32")
-        for i, j in T.grid(n, 3):
-            with T.sblock("keep"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                kept[vi, vj] = x[vi, vj] * T.float32(2)
-        for i, j in T.grid(n, 3):
-            with T.sblock("turn"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                y[vi, vj] = kept[n - 1 - vi, vj] + T.float32(1)
-
-    @R.function
-    def main(x: R.Tensor((40, 3), "float32")):
-        cls = Constant
-        return R.call_tir(cls.turned, (x,), out_ty=R.Tensor((40, 3), "float32"))
+    assert same_bits(calling(backwards(T.int32)), ROWS, PlanBlockMemory(**options), spy=False)
 
 
 def test_scratch_of_open_size_is_lifted_for_a_caller_who_knows_the_size():
-    assert same_bits(Constant, ROWS[2:], spy=False)
+    assert same_bits(calling(backwards(T.int64), rows=40), ROWS[2:], spy=False)
 
 
 @I.ir_module
